@@ -61,6 +61,7 @@ class CheckEntry:
     category_weight: int
     category_weight_without_browser: int | None
     weight_of_all: int
+    journeys_only: bool
     share_percent: float
     severity: str
     evidence: tuple[str, ...]

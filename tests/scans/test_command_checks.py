@@ -14,7 +14,7 @@ import pytest
 from tests.command_line import run, run_here, start
 from website_scan.catalogue import Category, catalogue_version, checks
 from website_scan.findings import ScanType
-from website_scan.plan import needs_browser
+from website_scan.plan import judges_journeys_only, needs_browser
 from website_scan.report.serialization import stored_fix
 from website_scan.result import HowToFix
 from website_scan.values import outline
@@ -23,7 +23,18 @@ from website_scan.wording import catalogue_fix
 CATALOGUE = [check for scan_type in ScanType for check in checks(scan_type)]
 FIELDS = {
     *("id", "name", "found", "why", "judged", "type", "category", "category_weight", "category_weight_without_browser"),
-    *("share_percent", "severity", "evidence", "caps", "html_only", "error_pages", "measured", "needs_browser", "fix"),
+    *(
+        "share_percent",
+        "severity",
+        "evidence",
+        "caps",
+        "html_only",
+        "error_pages",
+        "measured",
+        "needs_browser",
+        "fix",
+        "journeys_only",
+    ),
     *("references", "weight_of_all", "outcomes", "how_to_fix"),
 }
 
@@ -57,6 +68,7 @@ def test_json_lists_every_check() -> None:
         assert [outcome["name"] for outcome in entry["outcomes"]] == list(check.outcomes)
         assert entry["evidence"]
         assert entry["needs_browser"] is needs_browser(check)
+        assert entry["journeys_only"] is judges_journeys_only(check)
 
 
 def test_markdown_has_a_row_for_every_check(markdown: str) -> None:
@@ -79,7 +91,8 @@ def _static_weight(category: Category) -> str:
 def test_table_row_shows_all_fields(markdown: str) -> None:
     rows = [line for line in markdown.splitlines() if line.startswith("| `")]
     for row, check in zip(rows, CATALOGUE, strict=True):
-        name = f"{check.name} (needs a browser)" if needs_browser(check) else check.name
+        in_journeys, needs = judges_journeys_only(check), needs_browser(check)
+        name = f"{check.name}{' (in journeys only)' if in_journeys else ' (needs a browser)' if needs else ''}"
         cells = [rendered(cell.strip()) for cell in re.split(r"(?<!\\)\|", row.strip("|"))[1:]]
         outcomes = "<br>".join(f"`{name}`: {outline(check.outcome(name).title)}" for name in check.outcomes)
         fix, references = catalogue_fix(check.own_fix), "; ".join(check.references)

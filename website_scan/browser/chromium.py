@@ -155,6 +155,8 @@ class Context:
         self.page = self._root  # `open` replaces this placeholder by the session of the page.
         # Answer to a dialog of the page, such as a confirmation.
         self.accepts_dialog: Callable[[Event], bool] = lambda _: False
+        # Called with the session of each new worker before its script runs.
+        self.on_worker: Callable[[Session], None] = lambda _: None
         browser.contexts[id] = self
 
     @classmethod
@@ -267,6 +269,7 @@ class Context:
         session = self._browser.connection.session(id)
         session.on("Network.requestWillBeSent", self._requested)
         session.on("Target.attachedToTarget", lambda event: self._start_counting_requests(str(event["sessionId"])))
+        self.on_worker(session)
         session.post("Network.enable")
         session.post("Network.setCacheDisabled", {"cacheDisabled": True})
         session.post("Target.setAutoAttach", AUTO_ATTACH_OPTIONS)

@@ -28,7 +28,7 @@ from website_scan.browser.devtools import ProtocolError
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.browser.journey.request import WalkRequest
 from website_scan.browser.journey.result import Walk
-from website_scan.browser.journey.walker import CLOSE_TIMEOUT_S, Walker
+from website_scan.browser.journey.walker import WALK_GRACE_S, Walker
 from website_scan.browser.load import visit_page
 from website_scan.browser.processes import STOP_TIMEOUT_S, ProcessMeter, Usage, kill_trees, list_trees
 from website_scan.browser.reasons import explain_error, explain_timeout
@@ -124,7 +124,7 @@ class WarmBrowser:
             running, meter = self._begin_visit()
             walker = Walker(running.chromium, request, lambda: meter.usage)
             try:
-                result = self._run(running, meter, walker.walk(), request.time_limit_s, CLOSE_TIMEOUT_S)
+                result = self._run(running, meter, walker.walk(), request.time_limit_s, WALK_GRACE_S)
             except BrowserFailed as error:
                 if not walker.has_begun:
                     raise

@@ -18,7 +18,7 @@ from website_scan import catalogue
 from website_scan.catalogue import Check, caps, catalogue_version, checks, measured_checks
 from website_scan.command.terminal import write_out
 from website_scan.findings import ScanType
-from website_scan.plan import needs_browser
+from website_scan.plan import judges_journeys_only, needs_browser
 from website_scan.scoring import SEVERITY_WEIGHT
 from website_scan.values import outline
 from website_scan.wording import catalogue_fix
@@ -53,7 +53,9 @@ def listed(format: str) -> str:
 
 def _check_json(check: Check, names: Mapping[str, str], examples: Mapping[str, str]) -> dict[str, Any]:
     needs = [*check.needs, *(check.override.needs if check.override else ())]
-    members = [member for member in checks(check.type) if member.category == check.category]
+    of_journeys = judges_journeys_only(check)
+    scored_together = [member for member in checks(check.type) if of_journeys or not judges_journeys_only(member)]
+    members = [member for member in scored_together if member.category == check.category]
     share = SEVERITY_WEIGHT[check.severity] / sum(SEVERITY_WEIGHT[member.severity] for member in members)
     return {
         "id": check.id,
@@ -66,7 +68,7 @@ def _check_json(check: Check, names: Mapping[str, str], examples: Mapping[str, s
         "category": check.category.name,
         "category_weight": check.category.weight,
         "category_weight_without_browser": check.category.static_weight,
-        "weight_of_all": sum({member.category: member.category.weight for member in checks(check.type)}.values()),
+        "weight_of_all": sum({member.category: member.category.weight for member in scored_together}.values()),
         "share_percent": round(100 * share, 1),
         "severity": check.severity,
         "evidence": list(dict.fromkeys(names[need.evidence.__name__] for need in needs)),
@@ -78,6 +80,7 @@ def _check_json(check: Check, names: Mapping[str, str], examples: Mapping[str, s
         "html_only": check.html,
         "error_pages": check.error_pages,
         "measured": check.id in measured_checks(check.type),
+        "journeys_only": of_journeys,
         "needs_browser": needs_browser(check),
         "fix": catalogue_fix(check.own_fix),
         "how_to_fix": {
@@ -111,7 +114,8 @@ def _markdown() -> Iterator[str]:
             yield "| ID | Name | Outcomes | Severity | Fix | References |"
             yield "|---|---|---|---|---|---|"
             for check in members:
-                name = f"{check.name} (needs a browser)" if needs_browser(check) else check.name
+                needs = " (needs a browser)" if needs_browser(check) else ""
+                name = f"{check.name}{' (in journeys only)' if judges_journeys_only(check) else needs}"
                 outcomes = "<br>".join(
                     f"`{name}`: {_escape_cell(outline(check.outcome(name).title))}" for name in check.outcomes
                 )

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from website_scan.accessibility.standards import LEVELS, Standard, SuccessCriterion, required_criteria
 from website_scan.json_types import Count, component
@@ -218,21 +218,27 @@ def conformance_of_reports(
 
 @cache
 def references_by_check() -> Mapping[str, Sequence[str]]:
-    """Return the references of all accessibility checks by check ID.
+    """Return the references of all accessibility checks by check ID."""
+    return {check["id"]: check["references"] for check in _catalogue()}
 
-    They come from the generated catalogue, because importing the checks takes long.
-    """
+
+@cache
+def _catalogue() -> Sequence[Mapping[str, Any]]:
+    """Return the accessibility checks of the generated catalogue, because importing the checks takes long."""
     catalogue = json.loads((files("website_scan") / "checks.json").read_text(encoding="utf-8"))
-    return {check["id"]: check["references"] for check in catalogue["checks"] if check["type"] == "accessibility"}
+    return [check for check in catalogue["checks"] if check["type"] == "accessibility"]
 
 
 @cache
 def checks_by_criterion() -> Mapping[str, Sequence[str]]:
-    """Return the IDs of the accessibility checks that refer to each success criterion, by its number."""
+    """Return the IDs of the accessibility checks of pages that refer to each success criterion, by its number.
+
+    Checks of journeys only are left out, because they say nothing about a page.
+    """
     ids: dict[str, list[str]] = {}
-    for id, references in references_by_check().items():
-        for number in criteria_of(references):
-            ids.setdefault(number, []).append(id)
+    for check in _catalogue():
+        for number in () if check["journeys_only"] else criteria_of(check["references"]):
+            ids.setdefault(number, []).append(check["id"])
     return ids
 
 

@@ -12,6 +12,7 @@ import pytest
 from tests.project import ROOT
 from website_scan.catalogue import checks
 from website_scan.findings import ScanType
+from website_scan.plan import judges_journeys_only
 
 CRITERIA: dict[str, dict[str, Any]] = tomllib.loads(
     (ROOT / "website_scan/accessibility/standards.toml").read_text(encoding="utf-8")
@@ -34,8 +35,9 @@ def versions(criterion: dict[str, Any]) -> list[str]:
 
 
 def referenced_criteria() -> set[str]:
-    """Return the numbers of the criteria that an accessibility check refers to."""
-    references = (reference for check in checks(ScanType.ACCESSIBILITY) for reference in check.references)
+    """Return the numbers of the criteria that an accessibility check of pages refers to."""
+    of_pages = (check for check in checks(ScanType.ACCESSIBILITY) if not judges_journeys_only(check))
+    references = (reference for check in of_pages for reference in check.references)
     return set(re.findall(r"WCAG (\d\.\d\.\d+) ", " ".join(references)))
 
 

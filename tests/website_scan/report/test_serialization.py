@@ -56,6 +56,7 @@ def test_export_has_keys_of_its_schema() -> None:
     fcp = check_result("fcp", "pass", details=files)
     export: Any = exported(judged_report(lcp, fcp, type=ScanType.PERFORMANCE).export)
     export |= {"caps": [{"limit": 49, "reason": "It is slow."}], "widths": [412], "color_scheme": "dark"}
+    export |= {"state": {"journey": "Log in", "name": "Account", "step": 4}}
     assert_described(export, "ReportExport")
     assert export["created_at"] == "2026-11-22T12:00:00Z"
 

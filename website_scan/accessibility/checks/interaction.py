@@ -52,7 +52,7 @@ class UsedElement(Place):
     outcomes={
         "unreachable": outcome(
             "Controls that only a mouse can use",
-            consequence="Visitors who use a keyboard, a switch or a screen reader cannot go on at this point.",
+            consequence="Visitors who cannot use a mouse, for example because of a disability, cannot go on here.",
         )
     },
     why="People who cannot use a mouse cannot go on.",

@@ -78,17 +78,21 @@ class Actions:
                 raise_if_closed(error)
             return ""
         held_for_s = min(step.held_for_s, MAX_HELD_S)
-        await deadline.run(self._inputs.press_button(state["x"], state["y"], step.button, step.count, held_for_s))
+        activity = self._activity
+        pressing = self._inputs.press_button(state["x"], state["y"], step.button, step.count, held_for_s)
+        await activity.run_unless_leaving(pressing, deadline)
         try:
-            result = str(await deadline.run(element.world.call("disarmClick")))
+            result = await activity.run_unless_leaving(element.world.call("disarmClick"), deadline)
         except (ProtocolError, ScriptFailed) as error:
             if isinstance(error, ProtocolError):
                 raise_if_closed(error)
             return None  # The click has opened another document.
+        if result is None:
+            return None  # The click opens another document.
         if result == "missed":
             self._activity.note(f"During the click, {describe_element(step.target)} moved. {MISSED}")
             return None
-        return None if result == "reached" or (not result and self._activity.moves != moves) else result
+        return None if result == "reached" or (not result and self._activity.moves != moves) else str(result)
 
     async def change(self, step: Change, value: str, deadline: Deadline) -> None:
         """Set the value of a form field. `value` is the step's value with its secrets."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from website_scan.browser.devtools import Event, Session
+from website_scan.browser.journey.failures import BUSY, Deadline, StepFailed
 from website_scan.browser.journey.secrets import SecretMask
 from website_scan.browser.mixed_requests import MixedRequestRecorder
 from website_scan.browser.network_log import LONG_LIVED_TYPES, MAX_URL_LENGTH, NetworkLog
+
+T = TypeVar("T")
 
 MAX_ADDRESSES = 50
 MAX_NOTES = 10
@@ -133,18 +136,40 @@ class PageActivity:
                 return condition()
         return True
 
+    async def run_unless_leaving(self, awaitable: Coroutine[Any, Any, T], deadline: Deadline) -> T | None:
+        """Return the result of a command to the page, or None as soon as another document is requested.
+
+        Chromium does not answer until that document is there. Raises `StepFailed` after the deadline.
+        """
+        task = asyncio.ensure_future(awaitable)
+        task.add_done_callback(lambda _: self._changed.set())
+        try:
+            await self.wait_for(lambda: task.done() or self.is_waiting_for_page, max(0.1, deadline.remaining_s))
+            if task.done():
+                return task.result()
+        finally:
+            task.cancel()
+        if self.is_waiting_for_page:
+            return None
+        raise StepFailed(BUSY)
+
     async def settle(self, limit_s: float, quiet_s: float = QUIET_S) -> None:
         """Wait until a started navigation has ended and the requests of this step are answered.
 
-        Returns after the time limit in any case: some pages never stop loading.
+        A page that never stops loading is waited for `MAX_QUIET_WAIT_S`, and the answer of a page until the time limit.
         """
-        ends = time.monotonic() + min(limit_s, MAX_QUIET_WAIT_S)
-        while (left := ends - time.monotonic()) > 0:
-            if self.is_navigating:
-                await self.wait_for(lambda: not self.is_navigating, left)
+        ends = time.monotonic() + limit_s
+        quiet_ends = min(ends, time.monotonic() + MAX_QUIET_WAIT_S)
+        while True:
+            if self.is_waiting_for_page and ends > time.monotonic():
+                await self.wait_for(lambda: not self.is_waiting_for_page, ends - time.monotonic())
+                quiet_ends = min(ends, time.monotonic() + MAX_QUIET_WAIT_S)
                 continue
-            if self._step_requests:
-                await self.wait_for(lambda: not self._step_requests or self.is_navigating, left)
+            left = quiet_ends - time.monotonic()
+            if left <= 0:
+                return
+            if self._is_loading or self._step_requests:
+                await self.wait_for(self._is_idle_or_leaving, left)
                 continue
             quiet_since = self._last_activity
             pause_s = quiet_since + quiet_s - time.monotonic()
@@ -155,6 +180,14 @@ class PageActivity:
                 return self._last_activity != since or self.is_navigating
 
             await self.wait_for(has_activity, min(pause_s, left))
+
+    def _is_idle_or_leaving(self) -> bool:
+        return self.is_waiting_for_page or not (self._is_loading or self._step_requests)
+
+    @property
+    def is_waiting_for_page(self) -> bool:
+        """Return True if the page has requested another document that has not been opened yet."""
+        return self._pending is not None
 
     @property
     def is_navigating(self) -> bool:

@@ -16,6 +16,7 @@ from website_scan.urls import origin_of
 
 DOCUMENTS = {"urlPattern": "*", "resourceType": "Document"}
 ALL_REQUESTS = {"urlPattern": "*"}
+MAX_SOCKETS = 100
 
 
 class Guard:
@@ -29,10 +30,13 @@ class Guard:
         self._mask = mask
         self._activity = activity
         self._main_frame = ""
+        self._sockets: dict[str, str] = {}
 
-    async def start(self, main_frame: str) -> None:
+    async def start(self, page: Session, main_frame: str) -> None:
         """Start to judge requests for documents. Raises `ProtocolError`."""
         self._main_frame = main_frame
+        page.on("Network.webSocketCreated", self._on_socket)
+        page.on("Network.webSocketFrameSent", self._on_message)
         self._session.on("Fetch.requestPaused", self._on_request_paused)
         await self._session.send("Fetch.enable", {"patterns": [DOCUMENTS]})
 
@@ -40,26 +44,53 @@ class Guard:
         """Judge all requests from now on, because the page has secrets. Raises `ProtocolError`."""
         await self._session.send("Fetch.enable", {"patterns": [ALL_REQUESTS]})
 
+    def watch_worker(self, worker: Session) -> None:
+        """Judge all requests of a worker that has a session of its own."""
+        worker.on("Fetch.requestPaused", lambda event: self._judge(worker, event))
+        worker.post("Fetch.enable", {"patterns": [ALL_REQUESTS]})
+        worker.on("Network.webSocketCreated", self._on_socket)
+        worker.on("Network.webSocketFrameSent", self._on_message)
+
+    def _on_socket(self, event: Mapping[str, Any]) -> None:
+        url = str(event["url"])
+        if len(self._sockets) < MAX_SOCKETS:
+            self._sockets[str(event["requestId"])] = url
+        self._report_message(url, url)
+
+    def _on_message(self, event: Mapping[str, Any]) -> None:
+        url = self._sockets.get(str(event["requestId"]), "a WebSocket")
+        self._report_message(url, str(event["response"].get("payloadData", "")))
+
+    def _report_message(self, url: str, text: str) -> None:
+        """Fail the step if a WebSocket has received a secret. Chromium cannot pause its messages."""
+        address = url.replace("ws", "http", 1)
+        if not self._allowed(address) and self._mask.occurs_in(text):
+            shown = (origin_of(address) or "").replace("http", "ws", 1) or url[:100]
+            self._activity.fail(f"the page has sent a secret to {shown}, which is not part of the site.")
+
     def _on_request_paused(self, event: Mapping[str, Any]) -> None:
+        self._judge(self._session, event)
+
+    def _judge(self, session: Session, event: Mapping[str, Any]) -> None:
         request, id = event["request"], event["requestId"]
         url = str(request["url"])
         is_main = event.get("frameId") == self._main_frame and event.get("resourceType") == "Document"
         if self._allowed(url):
-            self._session.post("Fetch.continueRequest", {"requestId": id})
+            session.post("Fetch.continueRequest", {"requestId": id})
         elif is_main:
             self._activity.fail(
                 f"the page would have opened {origin_of(url) or url[:100]}, which is not part of the site. If it is the"
                 " place of log-in, the journey has to name it."
             )
-            self._session.post("Fetch.failRequest", {"requestId": id, "errorReason": "Aborted"})
+            session.post("Fetch.failRequest", {"requestId": id, "errorReason": "Aborted"})
         elif self._has_secret(request):
             self._activity.fail(
                 f"the page would have sent a secret to {origin_of(url) or url[:100]}, which is not part of the site. If"
                 " it is the place of log-in, the journey has to name it."
             )
-            self._session.post("Fetch.failRequest", {"requestId": id, "errorReason": "BlockedByClient"})
+            session.post("Fetch.failRequest", {"requestId": id, "errorReason": "BlockedByClient"})
         else:
-            self._session.post("Fetch.continueRequest", {"requestId": id})
+            session.post("Fetch.continueRequest", {"requestId": id})
 
     def _has_secret(self, request: Mapping[str, Any]) -> bool:
         texts = [str(request["url"]), str(request.get("postData", "")), *map(str, request.get("headers", {}).values())]

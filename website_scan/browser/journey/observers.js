@@ -55,19 +55,20 @@ new MutationObserver((records) => {
   if (document.readyState !== 'loading') regions.forEach(record);
 }).observe(document, {subtree: true, childList: true, characterData: true, attributes: true, attributeFilter: ['hidden']});
 
-// A click moves the focus before the page reacts to it.
-addEventListener('focusin', (event) => { lastActive = event.composedPath()[0]; }, {capture: true, passive: true});
-
-// Begins a step: forgets what has happened so far, and remembers which element has the focus.
-journey.beginStep = () => {
+// Begins a step: forgets what has happened so far, and remembers which element has the focus. Without input, a lost focus
+// stays lost. Late messages count to the next step.
+journey.beginStep = (hasInput) => {
   flushes.forEach((flush) => flush());
-  [messages, shift, tasks, delays, inputAt, frameDelay, began] = [[], 0, [], [], null, null, performance.now()];
-  lastActive = activeElement();
+  [shift, tasks, delays, inputAt, frameDelay, began] = [0, [], [], null, null, performance.now()];
+  if (hasInput || !isNobody(activeElement())) lastActive = activeElement();
 };
 journey.observed = () => {
   flushes.forEach((flush) => flush());
-  return {messages, shift, tasks, nextPaint: inputAt === null ? null : delays.length ? Math.max(...delays) : frameDelay};
+  const announced = messages;
+  messages = [];
+  return {messages: announced, shift, tasks, nextPaint: inputAt === null ? null : delays.length ? Math.max(...delays) : frameDelay};
 };
+addEventListener('focusin', (event) => { lastActive = event.composedPath()[0]; }, {capture: true, passive: true});
 const isNobody = (node) => !node || node === read(Document, 'body', document) || node === read(Document, 'documentElement', document);
 const DIALOGS = 'dialog[open], [role=dialog], [role=alertdialog]';
 journey.focused = () => (isNobody(activeElement()) ? null : activeElement());

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 MAX_STATE_S = 30.0
 # A journey loads many pages, and must not be stopped by the limits of one page.
 LIMITS = Limits(requests=3_000, requests_per_host=2_000)
-USED_PARTS = frozenset({Part.AXE, Part.LAYOUT, Part.MACHINE_SPEED})
 
 
 def site_addresses(journey: Journey) -> Callable[[str], bool]:
@@ -57,7 +56,7 @@ class WalkRequest:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     time_limit_s: float = MAX_DURATION_S
     state_time_limit_s: float = MAX_STATE_S  # Time for the evidence of one state.
-    parts: frozenset[Part] = USED_PARTS
+    parts: frozenset[Part] = frozenset(Part)
     device: Device = DESKTOP
     axe_devices: tuple[Device, ...] = ()
     color_scheme: str = "light"

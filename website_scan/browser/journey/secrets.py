@@ -45,7 +45,7 @@ class SecretMask:
             for name, value in long.items()
             if value.isdecimal() and len(value) >= MIN_GROUPED_DIGITS
         ]
-        self._split = [(_split_pattern(value), name) for name, value in long.items()]
+        self._any = [(_any_pattern(value), name) for name, value in long.items()]
         self._cut = [
             (value[:MIN_LENGTH], _cut_pattern(value), name) for name, value in long.items() if len(value) > MIN_LENGTH
         ]
@@ -61,7 +61,8 @@ class SecretMask:
 
     def occurs_in(self, text: str) -> bool:
         """Return True if a text contains a secret in any form."""
-        return any(form in text for form, _ in self._forms) or any(pattern.search(text) for pattern, _ in self._grouped)
+        patterns = (*self._grouped, *self._any)
+        return any(form in text for form, _ in self._forms) or any(pattern.search(text) for pattern, _ in patterns)
 
     def text(self, text: str) -> str:
         """Return a text with the names of secrets in place of the secrets."""
@@ -73,9 +74,8 @@ class SecretMask:
         for start, pattern, name in self._cut:
             if start in text:
                 text = pattern.sub(f"{{{{{name}}}}}", text)
-        if "<" in text:
-            for pattern, name in self._split:
-                text = pattern.sub(partial(_name_with_tags, name), text)
+        for pattern, name in self._any:
+            text = pattern.sub(partial(_name_with_tags, name), text)
         return text
 
     def apply(self, value: T) -> T:
@@ -129,10 +129,23 @@ def _base64_forms(data: bytes) -> set[str]:
     return forms
 
 
-def _split_pattern(value: str) -> re.Pattern[str]:
-    """Return a pattern of a secret in HTML whose parts are in several elements."""
-    characters = ["|".join({re.escape(letter), re.escape(html.escape(letter))}) for letter in value]
-    return re.compile(TAGS.join(f"(?:{letters})" for letters in characters))
+def _any_pattern(value: str) -> re.Pattern[str]:
+    """Return a pattern of a secret whose characters are escaped in different ways, or are in several elements."""
+    return re.compile(TAGS.join(map(_any_character, value)))
+
+
+def _any_character(letter: str) -> str:
+    """Return a pattern of a character as it is, or escaped as in HTML, JavaScript or an address."""
+    if letter.isascii() and letter.isalnum():
+        return letter
+    code, encoded = ord(letter), quote(letter.encode(), safe="")
+    if not encoded.startswith("%"):
+        encoded = f"%{code:02X}"
+    units = letter.encode("utf-16-be").hex()
+    escaped = "".join(rf"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+    forms = [re.escape(letter), re.escape(html.escape(letter)), f"&#0{{0,9}}{code};", f"&#x0{{0,9}}{code:x};", encoded]
+    forms += [escaped, rf"\\x{code:02x}", rf"\\{re.escape(letter)}"]
+    return f"(?i:{'|'.join(forms)})"
 
 
 def _name_with_tags(name: str, match: re.Match[str]) -> str:

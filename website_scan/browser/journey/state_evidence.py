@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
@@ -16,8 +17,10 @@ from website_scan.browser.evidence import BrowserLoad, Load, MainThread, PagePic
 from website_scan.browser.injected_scripts import read_layout, read_load, read_screen, read_script, wrap_script
 from website_scan.browser.journey.activity import DocumentRecord
 from website_scan.browser.journey.camera import MaskedCamera
+from website_scan.browser.journey.load_recorder import LoadRecorder
 from website_scan.browser.journey.request import WalkRequest
 from website_scan.browser.load import MAX_AXE_CPU_S, SCRIPT_TIMEOUT_MS, WORLD
+from website_scan.browser.main_thread import parse_trace
 from website_scan.browser.pictures import (
     PICTURE_TIMEOUT_S,
     has_one_colour,
@@ -57,17 +60,25 @@ class StateEvidence:
         self._usage_at_start = tools.usage()
         self._problems: dict[str, str] = {}
 
-    async def collect(self, document: DocumentRecord, before: Load | None, metrics: Mapping[str, float]) -> BrowserLoad:
+    async def collect(
+        self,
+        document: DocumentRecord,
+        before: Load | None,
+        metrics: Mapping[str, float],
+        recorder: LoadRecorder | None,
+    ) -> BrowserLoad:
         """Return the evidence. `before` is the last load of the same document, or None if the document is new.
 
-        `metrics` are the browser's metrics at the end of the state before. Raises `BrowserFailed`, `ProtocolError`.
+        `metrics` are the browser's metrics at the end of the state before, and `recorder` has recorded the load of the
+        document. Raises `BrowserFailed`, `ProtocolError`.
         """
-        frame = str((await self._in_time(self._page.send("Page.getFrameTree")))["frameTree"]["frame"]["id"])
+        self._frame = str((await self._in_time(self._page.send("Page.getFrameTree")))["frameTree"]["frame"]["id"])
         created = await self._in_time(
-            self._page.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": WORLD})
+            self._page.send("Page.createIsolatedWorld", {"frameId": self._frame, "worldName": WORLD})
         )
         self._world = int(created["executionContextId"])
-        first = await self._read_load(document, before, metrics)
+        first = await self._read_load(document, before, metrics, recorder if before is None else None)
+        files = await self._collect("files", recorder.stop()) if recorder else None
         parts = self._request.parts
         layout = await self._collect("layout", self._read_layout()) if Part.LAYOUT in parts else None
         elements = select_first_screen_elements(first, layout)
@@ -88,6 +99,7 @@ class StateEvidence:
             product=self._tools.product,
             first=first,
             layout=layout,
+            files=files if before is None else None,
             axe=axe,
             first_screen=picture,
             page_picture=whole,
@@ -100,18 +112,33 @@ class StateEvidence:
             problems=dict(self._problems),
         )
 
-    async def _read_load(self, document: DocumentRecord, before: Load | None, metrics: Mapping[str, float]) -> Load:
+    async def _read_load(
+        self,
+        document: DocumentRecord,
+        before: Load | None,
+        metrics: Mapping[str, float],
+        recorder: LoadRecorder | None,
+    ) -> Load:
         now = await self._in_time(read_metrics(self._page))
         used = {
             name: now.get(name, 0.0) - (metrics.get(name, 0.0) if now.get(name, 0.0) >= metrics.get(name, 0.0) else 0.0)
             for name in ("TaskDuration", "ScriptDuration")
         }
-        if before is None:
-            vitals = await self._script("vitals.js")
-            return read_load(vitals, {**now, **used}, document.log, MainThread())
-        earlier = {(request.url, request.start_s) for request in before.requests}
-        requests = tuple(item for item in document.log.requests() if (item.url, item.start_s) not in earlier)
-        return Load(None, None, (), None, used["TaskDuration"], used["ScriptDuration"], requests)
+        if before is not None:
+            earlier = {(request.url, request.start_s) for request in before.requests}
+            requests = tuple(item for item in document.log.requests() if (item.url, item.start_s) not in earlier)
+            return Load(None, None, (), None, used["TaskDuration"], used["ScriptDuration"], requests)
+        vitals = await self._script("vitals.js")
+        work = MainThread()
+        if recorder and recorder.traced:
+            work = parse_trace(recorder.traced, self._frame, now.get("NavigationStart", 0.0))
+        load = read_load(vitals, {**now, **used}, document.log, work)
+        if recorder and recorder.film:
+            # Without visual progress, the report has no Speed Index.
+            with contextlib.suppress(ProtocolError, BrowserFailed):
+                progress = await self._in_time(recorder.film.progress(self._world, load, vitals["began"]))
+                return replace(load, progress=progress)
+        return load
 
     async def _read_layout(self) -> Any:
         return read_layout(await self._script("layout.js"))

@@ -95,7 +95,7 @@ class StepRunner:
             return
         activity = self._activity
         try:
-            await deadline.run((await deadline.run(self._frames.main())).call("nextFrames"))
+            await activity.run_unless_leaving(self._wait_for_frames(), deadline)
         except (ProtocolError, ScriptFailed) as error:
             if isinstance(error, ProtocolError):
                 raise_if_closed(error)  # The page is being replaced.
@@ -107,8 +107,15 @@ class StepRunner:
         await activity.settle(max(1.0, deadline.remaining_s), QUIET_AFTER_INPUT_S)
         if activity.problem:
             raise StepFailed(activity.problem)
+        if activity.is_waiting_for_page:
+            await self._page.send("Page.stopLoading")
+            raise StepFailed("the page that the step opens did not answer in time.")
         if expected is not None:
             await self._require_expected(expected, deadline)
+
+    async def _wait_for_frames(self) -> None:
+        """Wait until the browser has drawn the page."""
+        await (await self._frames.main()).call("nextFrames")
 
     async def _require_expected(self, expected: ExpectedNavigation, deadline: Deadline) -> None:
         """Wait for the address that a step has to open. Parts that change in each execution are not compared."""
@@ -146,10 +153,10 @@ class StepRunner:
         if key is None:
             raise StepFailed(f"a keyboard has no key “{step.key}”.")
         if isinstance(step, KeyUp):
-            await deadline.run(self._inputs.release_key(key))
+            await self._activity.run_unless_leaving(self._inputs.release_key(key), deadline)
             return
         await deadline.run(self.finder.require_allowed_focus())
-        await deadline.run(self._inputs.hold_key(key))
+        await self._activity.run_unless_leaving(self._inputs.hold_key(key), deadline)
 
     async def _scroll(self, step: Scroll, deadline: Deadline) -> None:
         if step.target is None:

@@ -19,6 +19,7 @@ from website_scan.browser.journey.camera import MaskedCamera
 from website_scan.browser.journey.facts import FactReader, StepFacts
 from website_scan.browser.journey.failures import BUSY, Deadline, StepFailed
 from website_scan.browser.journey.guard import Guard
+from website_scan.browser.journey.load_recorder import LoadRecorder
 from website_scan.browser.journey.request import WalkRequest
 from website_scan.browser.journey.result import State, Walk
 from website_scan.browser.journey.secrets import SecretMask
@@ -31,7 +32,7 @@ from website_scan.browser.journey.state_evidence import (
 from website_scan.browser.journey.steps import StepRunner
 from website_scan.browser.journey.worlds import Frames, ScriptFailed
 from website_scan.browser.processes import Usage
-from website_scan.browser.visit import BrowserFailed, PageCrashed
+from website_scan.browser.visit import BrowserFailed, PageCrashed, Part
 from website_scan.journeys.journey import (
     MAX_STATES,
     MAX_STEP_TIMEOUT_S,
@@ -40,6 +41,7 @@ from website_scan.journeys.journey import (
     Hover,
     Judge,
     KeyDown,
+    Navigate,
     StateRule,
     Step,
 )
@@ -49,9 +51,14 @@ from website_scan.net.errors import BudgetExceeded
 from website_scan.urls import Url
 
 INPUT_STEPS = (Change, Click, Hover, KeyDown)
+OPENING_STEPS = (Click, KeyDown, Navigate)
+RECORDED_PARTS = frozenset({Part.COVERAGE, Part.FILMSTRIP})
 MAX_PARTS_S = 5.0  # Time limit for each part of a step's result.
 OPEN_TIMEOUT_S = 10.0
 CLOSE_TIMEOUT_S = 5.0
+# Further time for the result of the last step, and for closing the browser context.
+WALK_GRACE_S = 2 * MAX_PARTS_S + CLOSE_TIMEOUT_S
+STATE_GRACE_S = 2.0  # Further time for the evidence of a state that has been collected.
 MAX_TITLE_CHARS = 200
 OUT_OF_TIME = "There was not enough time for all steps of the journey."
 
@@ -70,9 +77,12 @@ class Walker:
         self._states: list[State] = []
         self._messages: list[LiveMessage] = []
         self._left_out_states = 0
+        self._notes: list[str] = []
         self._last_load: Load | None = None
         self._last_document = 0
         self._metrics: dict[str, float] = {}
+        self._recorder: LoadRecorder | None = None
+        self._recorded_from = 0  # Number of documents before the recorded step.
         self._facts = StepFacts()
         self._cookies_before_secrets: tuple[Cookie, ...] | None = None
         # True if the context has been closed, so that the browser can be used again.
@@ -88,7 +98,7 @@ class Walker:
         journey = self._request.journey
         steps = list(self._steps)
         steps += [StepResult(StepStatus.NOT_REACHED)] * (len(journey.steps) - len(steps))
-        notes = []
+        notes = list(self._notes)
         if self._left_out_states:
             notes.append(f"Only the first {MAX_STATES} states are judged, and {self._left_out_states} are not.")
         problem = problem or next((step.problem for step in steps if step.problem), "")
@@ -102,7 +112,9 @@ class Walker:
         self._ends = Deadline.after(self._request.time_limit_s)
         self._failure: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         visit = self._request.visit(self._request.first_device)
-        context = await self._ends.run(Context.open(self._browser, visit, self._count_request))
+        context = await asyncio.wait_for(
+            Context.open(self._browser, visit, self._count_request), self._request.time_limit_s
+        )
         context.page.on(
             "Inspector.targetCrashed", lambda _: self._fail(PageCrashed("The page made the browser crash."))
         )
@@ -138,6 +150,15 @@ class Walker:
 
     async def _walk(self, context: Context) -> str:
         await asyncio.wait_for(self._prepare(context), OPEN_TIMEOUT_S)
+        try:
+            return await self._execute_all()
+        finally:
+            # A browser can record only one trace at a time, and might be used again.
+            with contextlib.suppress(ProtocolError, TimeoutError):
+                if self._recorder is not None:
+                    await asyncio.wait_for(self._recorder.stop(), CLOSE_TIMEOUT_S)
+
+    async def _execute_all(self) -> str:
         for number, step in enumerate(self._request.journey.steps):
             if self._ends.is_over:
                 return OUT_OF_TIME
@@ -146,7 +167,7 @@ class Walker:
             if result.status is StepStatus.FAILED:
                 return result.problem
             if (name := self._state_name(number, step, result)) is not None:
-                await self._judge(number, name)
+                await self._judge_in_time(number, name)
         return ""
 
     async def _prepare(self, context: Context) -> None:
@@ -162,7 +183,8 @@ class Walker:
         if credentials is not None and credentials.headers:
             await HeaderSender(await context.open_session(), credentials).start()
         self._guard = Guard(await context.open_session(), self._request.allowed, self._mask, self._activity)
-        await self._guard.start(main_frame)
+        await self._guard.start(page, main_frame)
+        context.on_worker = self._guard.watch_worker
         self._console = ConsoleErrors()
         await self._console.listen(page)
         await self._frames.install()
@@ -180,7 +202,7 @@ class Walker:
         moves = activity.moves
         keyboard, failure = None, None
         try:
-            await self._begin_step(deadline)
+            await self._begin_step(step, deadline)
             if isinstance(step, Change) and self._runner.has_secret(step):
                 self._camera.has_secrets = True
                 if self._cookies_before_secrets is None:
@@ -188,9 +210,11 @@ class Walker:
                 await deadline.run(self._guard.watch_all())
             if isinstance(step, Click):
                 keyboard = await self._read_keyboard(number, step, deadline)
+            await self._start_recorder(step, deadline)
             await self._runner.run(step, deadline)
             await self._runner.finish(step, moves, deadline)
             self._require_allowed_page()
+            await self._stop_recorder(deadline)
         except StepFailed as error:
             failure = error
         except ProtocolError as error:
@@ -220,15 +244,35 @@ class Walker:
         return replace(
             result,
             picture=picture,
-            interaction=facts.interaction,
+            interaction=None if isinstance(step, Judge) else facts.interaction,
             focus=facts.focus,
             dialogs=facts.dialogs,
             messages=facts.messages,
         )
 
-    async def _begin_step(self, deadline: Deadline) -> None:
+    async def _begin_step(self, step: Step, deadline: Deadline) -> None:
         with contextlib.suppress(ProtocolError, ScriptFailed):  # The page may be loading.
-            await deadline.run((await deadline.run(self._frames.main())).call("beginStep"))
+            await deadline.run(self._frames.release_handles())
+            await deadline.run(
+                (await deadline.run(self._frames.main())).call("beginStep", isinstance(step, INPUT_STEPS))
+            )
+
+    async def _start_recorder(self, step: Step, deadline: Deadline) -> None:
+        """Record the load of the page that a step may open, if the evidence needs the recording."""
+        if isinstance(step, OPENING_STEPS) and RECORDED_PARTS & self._request.parts:
+            if self._recorder is not None:  # Nobody needs the load of a page that is not judged.
+                await deadline.run(self._recorder.stop())
+            self._recorder = LoadRecorder(self._page, self._request.parts)
+            self._recorded_from = self._activity.documents
+            await deadline.run(self._recorder.start())
+
+    async def _stop_recorder(self, deadline: Deadline) -> None:
+        if self._recorder is None:
+            return
+        await deadline.run(self._recorder.stop_load())
+        if self._activity.documents == self._recorded_from:
+            await deadline.run(self._recorder.stop())
+            self._recorder = None
 
     async def _read_keyboard(self, number: int, step: Click, deadline: Deadline) -> Any:
         element, _, _ = await self._runner.finder.wait_until_ready(step.target, deadline, step.offset)
@@ -277,16 +321,31 @@ class Walker:
         )
         return "" if is_judged else None
 
-    async def _judge(self, number: int, name: str) -> None:
-        """Collect the evidence of the page as it stands now, as a state."""
+    async def _judge_in_time(self, number: int, name: str) -> None:
+        """Judge the page as a state. A page that cannot be judged does not end the journey."""
         if len(self._states) >= MAX_STATES:
             self._left_out_states += 1
             return
+        limit_s = min(self._request.state_time_limit_s, self._ends.remaining_s)
+        problem = ""
+        try:
+            await asyncio.wait_for(self._judge(number, name, limit_s), limit_s + STATE_GRACE_S)
+        except PageCrashed:
+            raise
+        except BrowserFailed as error:
+            problem = str(error)
+        except (ProtocolError, ScriptFailed) as error:
+            if str(error) == CLOSED:
+                raise
+            problem = "The page was replaced or closed while it was examined."
+        except TimeoutError:
+            problem = "There was not enough time."
+        if problem:
+            self._notes.append(f"The state “{name or f'Step {number + 1}'}” could not be judged: {problem}")
+
+    async def _judge(self, number: int, name: str, limit_s: float) -> None:
+        """Collect the evidence of the page as it stands now, as a state."""
         activity, request = self._activity, self._request
-        limit_s = min(request.state_time_limit_s, self._ends.remaining_s)
-        if limit_s < 1.0:
-            self._left_out_states += 1
-            return
         await activity.settle(limit_s / 3)
         await wait_for_calm_document(self._page, min(2.0, limit_s / 3))
         is_navigation = activity.documents != self._last_document
@@ -296,7 +355,8 @@ class Walker:
             request,
             self._runner.device,
             limit_s,
-        ).collect(document, None if is_navigation else self._last_load, self._metrics)
+        ).collect(document, None if is_navigation else self._last_load, self._metrics, self._recorder)
+        self._recorder = None
         world = await self._frames.main()
         title = evidence.screen.title if evidence.screen else ""
         self._states.append(

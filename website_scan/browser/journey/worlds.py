@@ -17,6 +17,7 @@ from website_scan.browser.injected_scripts import read_script
 WORLD = "scan-journey"
 SCRIPTS = ("base", "elements", "fields", "observers", "keyboard")
 MAX_HANDLES = 100
+GROUP = "journey"  # Handles of this group are released after each step.
 
 
 class ScriptFailed(Exception):
@@ -93,12 +94,14 @@ class World:
 
     async def document(self) -> Handle:
         """Return a handle of the document. Raises `ProtocolError`."""
-        response = await self._cdp.send("Runtime.evaluate", {"expression": "document", "contextId": self.id})
+        response = await self._cdp.send(
+            "Runtime.evaluate", {"expression": "document", "contextId": self.id, "objectGroup": GROUP}
+        )
         return Handle(str(response["result"]["objectId"]))
 
     async def resolve(self, backend_node_id: int) -> Handle:
         """Return a handle of a node of the DOM domain. Raises `ProtocolError`."""
-        parameters = {"backendNodeId": backend_node_id, "executionContextId": self.id}
+        parameters = {"backendNodeId": backend_node_id, "executionContextId": self.id, "objectGroup": GROUP}
         return Handle(str((await self._cdp.send("DOM.resolveNode", parameters))["object"]["objectId"]))
 
     async def _call(self, function: str, arguments: Sequence[object], *, by_value: bool) -> Mapping[str, Any]:
@@ -112,6 +115,7 @@ class World:
                 ],
                 "awaitPromise": True,
                 "returnByValue": by_value,
+                "objectGroup": GROUP,
             },
         )
         if "exceptionDetails" in response:
@@ -131,6 +135,10 @@ class Frames:
     async def install(self) -> None:
         """Install the scripts in all documents from now on. Raises `ProtocolError`."""
         await self._cdp.send("Page.addScriptToEvaluateOnNewDocument", {"source": library(), "worldName": WORLD})
+
+    async def release_handles(self) -> None:
+        """Release all handles, so that the page's objects do not use more and more memory. Raises `ProtocolError`."""
+        await self._cdp.send("Runtime.releaseObjectGroup", {"objectGroup": GROUP})
 
     async def tree(self) -> FrameNode:
         """Return the main frame. Raises `ProtocolError`."""

@@ -44,7 +44,7 @@ class MeasuredStep(Place):
     judged="The longest time from an input to the next frame: up to 200 ms is good, above 500 ms is poor.",
     severity=HIGH,
     fix="Show a response first and do the work afterwards: split long tasks, and give way with `scheduler.yield()`.",
-    references=("web.dev: Interaction to Next Paint (INP)",),
+    references=("web.dev: Interaction to Next Paint",),
     measured=True,
 )
 def next_paint(state: JourneyState) -> Verdict:
@@ -74,7 +74,7 @@ def next_paint(state: JourneyState) -> Verdict:
     judged="Layout shifts more than half a second after the input of a step: up to 0.1 is good, above 0.25 is poor.",
     severity=MEDIUM,
     fix="Reserve space for content that loads later, and insert new content below what visitors use.",
-    references=("web.dev: Cumulative Layout Shift (CLS)",),
+    references=("web.dev: Cumulative Layout Shift",),
     measured=True,
 )
 def interaction_shift(state: JourneyState) -> Verdict:

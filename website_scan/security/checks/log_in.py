@@ -72,7 +72,7 @@ class AddressWithSecret(Place):
     judged="A cookie with the name of a session has the same value, and the log-in has set no cookie or token.",
     severity=HIGH,
     fix="Create a new session ID on each log-in, such as with `session_regenerate_id(true)` in PHP.",
-    references=("CWE-384", "OWASP ASVS 4.0: 3.2.1"),
+    references=("CWE-384",),
 )
 def session_fixation(state: JourneyState, page: Page) -> Verdict:
     if not state.is_after_log_in:
@@ -101,7 +101,7 @@ def session_fixation(state: JourneyState, page: Page) -> Verdict:
     judged=f"Session cookies that a log-in has set, above {MAX_SESSION_DAYS} days.",
     severity=LOW,
     fix="Let sessions end after some days without use, and after some weeks in any case.",
-    references=("CWE-613", "OWASP ASVS 4.0: 3.3.2"),
+    references=("CWE-613",),
 )
 def session_lifetime(state: JourneyState, page: Page) -> Verdict:
     sessions = [cookie for cookie in _own(state.new_cookies, page) if _is_session(cookie)]
@@ -126,7 +126,7 @@ def session_lifetime(state: JourneyState, page: Page) -> Verdict:
     why="Addresses are in the browser's history, in the logs of servers and proxies, and in the Referer of requests.",
     severity=HIGH,
     fix='Send secrets in the body of a POST request: `<form method="post">`.',
-    references=("CWE-598", "OWASP ASVS 4.0: 8.3.1"),
+    references=("CWE-598",),
 )
 def secret_in_address(state: JourneyState) -> Verdict:
     if not state.has_typed_secret:
@@ -151,7 +151,7 @@ def secret_in_address(state: JourneyState) -> Verdict:
         "secret": outcome(
             "Password in the browser's storage",
             HIGH,
-            consequence="Any script on the page can read visitors' passwords, which stay in the browser.",
+            consequence="Passwords stay in visitors' browsers, where other people at the same device can read them.",
         ),
     },
     why="Every script on the page can read the storage, also one that an attacker has injected.",
@@ -161,7 +161,7 @@ def secret_in_address(state: JourneyState) -> Verdict:
         "Keep the session in a cookie that scripts cannot read.",
         {Language.HEADER: "Set-Cookie: __Host-session=value; Path=/; Secure; HttpOnly; SameSite=Lax"},
     ),
-    references=("CWE-922", "OWASP ASVS 4.0: 3.2.3"),
+    references=("CWE-922",),
 )
 def token_in_storage(state: JourneyState) -> Verdict:
     if not state.has_typed_secret:
@@ -194,7 +194,7 @@ def token_in_storage(state: JourneyState) -> Verdict:
     judged="Pages that show a secret of the journey, such as the user name: `no-store` is good, `public` is not.",
     severity=LOW,
     fix=Fix("Forbid caches to store pages behind a log-in.", {Language.HEADER: "Cache-Control: no-store"}),
-    references=("RFC 9111, section 5.2.2.5", "CWE-525", "OWASP ASVS 4.0: 8.2.1"),
+    references=("RFC 9111, section 5.2.2.5", "CWE-525"),
 )
 def private_cache(state: JourneyState, page: Page) -> Verdict:
     if not state.is_after_log_in or not state.state.is_navigation or not state.shows_secret:

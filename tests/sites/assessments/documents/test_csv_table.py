@@ -70,7 +70,7 @@ def test_undecided_rows_say_what_was_automatic() -> None:
     # On page 1 a check could not decide; the finding on page 2 is fixed; page 4 is a state.
     assert automatic == {1: "Needs review", 2: "No automatic failure", 4: "Not tested automatically"}
     assert row_of(report, "1.4.3", 2)["findings"] == ""
-    # No check refers to 2.4.3.
+    # Only checks of journeys refer to 2.4.3.
     assert row_of(report, "2.4.3", 1)["automatic_result"] == "Not tested automatically"
 
 

@@ -260,3 +260,23 @@ def test_rules_choose_the_states(browser: WarmBrowser) -> None:
             for rule in StateRule
         }
     assert names == {StateRule.STEPS: [], StateRule.NAVIGATIONS: ["Tea shop", "Two", "Two (2)"], StateRule.END: ["Two"]}
+
+
+def test_page_without_an_answer_is_a_failure(browser: WarmBrowser) -> None:
+    routes = {"/": page("<a href=/never>Never</a>"), "/never": Answer("", delay_s=60.0)}
+    with Site(routes) as site:
+        result = walk(browser, f"{site.url}/", Click(target=named("Never"), timeout_s=2.0))
+    assert result.steps[1].problem == "Step 2: the page that the step opens did not answer in time."
+
+
+def test_state_that_cannot_be_judged_does_not_end_the_journey(
+    browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: object) -> None:
+        raise BrowserFailed("The page is too large.")
+
+    monkeypatch.setattr("website_scan.browser.journey.walker.StateEvidence.collect", fail)
+    result = walk_page(browser, "<button>Go</button>", Judge(name="Start"), Click(target=named("Go", "button")))
+    assert result.is_complete
+    assert result.states == ()
+    assert result.notes == ("The state “Start” could not be judged: The page is too large.",)

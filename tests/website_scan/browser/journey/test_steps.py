@@ -15,6 +15,7 @@ from website_scan.journeys.journey import (
     Click,
     ExpectedNavigation,
     Hover,
+    Judge,
     KeyDown,
     KeyUp,
     Navigate,
@@ -98,7 +99,7 @@ def test_hover_opens_a_menu(browser: WarmBrowser) -> None:
     require_done(walk_page(browser, style + body, Hover(target=css("nav")), Click(target=named("Tea", "link"))))
 
 
-FIELDS = {
+FIELDS: dict[str, tuple[str, str, dict[str, str | bool]]] = {
     "text": ("<input id=f value='old text'>", "Anna Müller", {"value": "Anna Müller"}),
     "email": ("<input id=f type=email value=a@b.c>", "anna@example.com", {"value": "anna@example.com"}),
     "number": ("<input id=f type=number value=5>", "42", {"value": "42"}),
@@ -335,3 +336,57 @@ def test_page_that_never_stops_loading_does_not_stop_the_journey(browser: WarmBr
         result = walk(browser, f"{site.url}/", Click(target=named("Go")), WaitForTitle(title="Clicked"))
     require_done(result)
     assert result.steps[1].duration_s < 4.0
+
+
+def test_open_list_does_not_swallow_the_next_click(browser: WarmBrowser) -> None:
+    body = """<select id=tea><option>Green<option>Black</select><input id=day type=date>
+    <button onclick="document.title = tea.value + day.value">Go</button>"""
+    steps = (
+        Click(target=css("#tea")),
+        Change(target=css("#tea"), value="Black"),
+        Click(target=css("#day")),
+        Change(target=css("#day"), value="2026-12-24"),
+        Click(target=named("Go", "button")),
+        WaitForTitle(title="Black2026-12-24"),
+    )
+    require_done(walk_page(browser, body, *steps))
+
+
+def test_page_that_is_wider_than_a_phone_is_clicked(browser: WarmBrowser) -> None:
+    body = """<!doctype html><title>Wide</title><body style="width: 1200px; height: 3000px"><button style="position:
+    absolute; left: 900px; top: 1500px" onclick="document.title = 'clicked'">Go</button>"""
+    phone = SetViewport(width=390, height=844, scale=2.0, is_mobile=True, has_touch=True)
+    with Site({"/": Answer(body, headers={"Content-Type": "text/html"})}) as site:
+        steps = (
+            phone,
+            Navigate(url=f"{site.url}/"),
+            Click(target=named("Go", "button")),
+            WaitForTitle(title="clicked"),
+        )
+        require_done(walk(browser, site.url, *steps, opens=False))
+
+
+def test_slow_answer_is_awaited_without_an_expected_navigation(browser: WarmBrowser) -> None:
+    routes = {"/": page("<a href=/slow>Slow</a>"), "/slow": Answer("<title>Slow</title>", delay_s=6.0)}
+    with Site(routes) as site:
+        result = require_done(walk(browser, f"{site.url}/", Click(target=named("Slow"))))
+    assert result.steps[1].navigated
+    assert result.steps[1].url.endswith("/slow")
+
+
+def test_journey_continues_in_another_process(browser: WarmBrowser) -> None:
+    """A page with this header gets a new process in Chromium."""
+    isolated = {"Cross_Origin_Opener_Policy": "same-origin", "Cross_Origin_Embedder_Policy": "require-corp"}
+    with Site(
+        {"/": page("<a href=/own>Own</a>"), "/own": page("<input id=f><a href=/>Back</a>", "Own", **isolated)}
+    ) as site:
+        steps = (
+            Click(target=named("Own")),
+            Change(target=css("#f"), value="{{secret}}"),
+            Judge(name="Own"),
+            Click(target=named("Back")),
+            Judge(name="Back"),
+        )
+        result = require_done(walk(browser, f"{site.url}/", *steps, secrets={"secret": "geheim123"}))
+    assert [state.is_navigation for state in result.states] == [True, True]
+    assert result.states[0].security.document_headers["cross-origin-opener-policy"] == "same-origin"
