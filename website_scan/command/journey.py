@@ -9,7 +9,7 @@ from pathlib import Path
 
 from website_scan import settings as scanning
 from website_scan.browser.devices import device_of_width
-from website_scan.browser.journey.request import LIMITS, USED_PARTS, WalkRequest, site_addresses
+from website_scan.browser.journey.request import LIMITS, WalkRequest, site_addresses
 from website_scan.browser.journey.result import Walk
 from website_scan.browser.visit import BrowserFailed, Part
 from website_scan.command import local
@@ -40,6 +40,7 @@ from website_scan.states import judge_states
 from website_scan.viewing import Viewing
 
 JOURNEY_FAILED = "JOURNEY_FAILED"
+ALL_PARTS = frozenset(Part)
 # The network's time limit is longer than that of the journey, whose error message is clearer.
 NETWORK_LIMIT_S = MAX_DURATION_S + 10
 
@@ -124,7 +125,7 @@ def _walk(journey: Journey, options: Options, network: Network) -> Walk:
                 user_agent=network.policy.user_agent,
                 allowed=site_addresses(journey),
                 secrets={name: options.journeys.secrets[name] for name in journey.secret_names},
-                parts=USED_PARTS if ScanType.ACCESSIBILITY in options.types else USED_PARTS - {Part.AXE},
+                parts=ALL_PARTS if ScanType.ACCESSIBILITY in options.types else ALL_PARTS - {Part.AXE},
                 axe_devices=tuple(map(device_of_width, options.journeys.widths)),
                 color_scheme=(options.viewing or Viewing()).color_scheme,
                 credentials=network.credentials,

@@ -35,8 +35,9 @@ class JourneySource:
     """
 
     name: str
-    text: str = ""
-    table: Mapping[str, object] | None = None
+    # Recordings contain passwords as text.
+    text: str = field(default="", repr=False)
+    table: Mapping[str, object] | None = field(default=None, repr=False)
     is_typed: bool = False
 
     def read(self, base_url: str) -> ReadJourney:
@@ -57,8 +58,9 @@ class JourneySource:
                 return read_recording(self.text)
             return read_short_form(self.text, title=Path(self.name).stem, base_url=base_url)
         except JourneyRefused as refusal:
-            hint = "" if base_url else " Relative addresses need the URL of the site on the command line."
-            raise WrongUsage(f"{self.name}: {refusal}{hint if 'relative' in str(refusal) else ''}") from None
+            lacks_base = not base_url and "address" in str(refusal)
+            hint = ". For relative addresses, write the URL of the site on the command line." if lacks_base else ""
+            raise WrongUsage(f"{self.name}: {refusal}{hint}") from None
 
 
 @dataclass(frozen=True, slots=True)
