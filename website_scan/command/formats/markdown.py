@@ -90,10 +90,7 @@ def _site(site: SitePages | ExecutedJourneys, result: CommandResult) -> Iterator
     yield f"| {noun_of(pages).capitalize()} | {' | '.join(types)} |"
     yield f"|---|{'--:|' * len(types)}"
     for page in pages:
-        scores = [
-            "failed" if (report := reports.get((page, type))) is None or report.error else str(report.score)
-            for type in types
-        ]
+        scores = [_score(reports.get((page, type))) for type in types]
         yield f"| {page_link(page)} | {' | '.join(scores)} |"
     for report in result.reports:
         if report.error is not None:
@@ -116,6 +113,13 @@ def _site(site: SitePages | ExecutedJourneys, result: CommandResult) -> Iterator
             yield "No findings."
             yield ""
         yield from _unjudged(own)
+
+
+def _score(report: CommandReport | None) -> str:
+    """Return the score in a table. A state of a journey has no report of a type that cannot judge it."""
+    if report is None:
+        return "–"
+    return "failed" if report.error else str(report.score)
 
 
 def _unjudged(reports: Sequence[CommandReport]) -> Iterator[str]:
