@@ -198,8 +198,12 @@ def _refuse_other_site(source: JourneySource, start_url: str, base_url: str) -> 
         is_elsewhere = origin_of(start_url) != UNKNOWN_ORIGIN
         site = "the folder of --serve: write its steps as text, with paths such as “open /”"
     else:
-        is_elsewhere = site_of(Url.of(start_url).host) != site_of(Url.of(base_url).host)
+        start, base = Url.of(start_url), Url.of(base_url)
+        is_elsewhere = site_of(start.host) != site_of(base.host)
         site = base_url
+        if base.scheme == "https" and start.scheme != "https":
+            # A file must not have secrets sent in plain text.
+            raise WrongUsage(f"{source.name}: The journey begins at {start_url}, which is not encrypted as {site} is.")
     if is_elsewhere:
         raise WrongUsage(f"{source.name}: The journey begins at {start_url}, which is not on the site of {site}.")
 

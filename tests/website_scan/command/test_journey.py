@@ -208,8 +208,8 @@ def test_failed_step_is_a_failed_scan_with_near_matches(folder: Path) -> None:
     assert f"account: Step 7 ({site.url}/account)  accessibility, seo  not scanned\n" in ran.stdout
     message = " ".join(ran.stdout.partition("not scanned\n")[2].partition("\n\n")[0].split())
     assert message == (
-        "Step 7: nothing is named “Loaned”. The step: Click “Loaned”. Similar on the page: button “Loans”. "
-        "Not judged: “Loans”, “Signed out”."
+        "Step 7: no button is named “Loaned”. The step: Wait until the button “Loaned” is shown. "
+        "Similar on the page: button “Loans”. Not judged: “Loans”, “Signed out”."
     )
     assert "Account (/account)\n" in ran.stdout
     assert ran.stderr == "account: 6 of 11 steps done, 1 state judged.\n"
@@ -242,6 +242,23 @@ def test_failed_journey_writes_no_baseline(folder: Path) -> None:
     ran, _ = scan_broken(folder, "--type", "accessibility", "--write-baseline", "known.json")
     assert "known.json was not written: a scan failed" in ran.stderr
     assert not (folder / "known.json").exists()
+
+
+def test_interrupted_journey_is_reported_as_not_finished(
+    folder: Path, browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    output = ("--type", "seo", "--format", "full", "--output", "report.json", "--format", "text", "--output", "a.txt")
+    with example_site("booking", is_faulty=False) as site:
+        monkeypatch.setattr(type(browser), "walk", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            run_example("booking", site, *output)
+    result = json.loads((folder / "report.json").read_text())
+    assert result["gate"]["unfinished"] == [f"{site.url}/"]
+    assert [report["error"]["code"] for report in result["reports"]] == ["SCAN_CANCELLED"]
+    assert f"{site.url}/  seo  not scanned" in (folder / "a.txt").read_text()
 
 
 def test_widths_and_color_scheme_apply_to_states() -> None:

@@ -31,6 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("USER", "PASSWORD"):
         monkeypatch.delenv(f"WEBSITE_SCAN_SECRET_{name}", raising=False)
     (tmp_path / "login.txt").write_text(STEPS)
+    (tmp_path / "plain.txt").write_text("open http://shop.example/")
     (tmp_path / "basket.json").write_text(RECORDING)
     return tmp_path
 
@@ -130,6 +131,10 @@ def test_wrong_secret_is_refused_without_its_value(folder: Path, arguments: tupl
         (
             ["https://other.example/", "--journey", "basket.json"],
             "basket.json: The journey begins at https://shop.example/, which is not on the site of https://other.ex",
+        ),
+        (
+            ["https://shop.example/", "--journey", "plain.txt"],
+            "plain.txt: The journey begins at http://shop.example/, which is not encrypted as https://shop.example/ is.",
         ),
         (["--serve", "public", "--journey", "basket.json"], "write its steps as text, with paths such as “open /”"),
     ],

@@ -118,7 +118,7 @@ def _site(site: SitePages | ExecutedJourneys, result: CommandResult) -> Iterator
 def _score(report: CommandReport | None) -> str:
     """Return the score in a table. A state of a journey has no report of a type that cannot judge it."""
     if report is None:
-        return "–"
+        return "-"
     return "failed" if report.error else str(report.score)
 
 
