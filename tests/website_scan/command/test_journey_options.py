@@ -134,7 +134,7 @@ def test_wrong_secret_is_refused_without_its_value(folder: Path, arguments: tupl
         ),
         (
             ["https://shop.example/", "--journey", "plain.txt"],
-            "plain.txt: The journey begins at http://shop.example/, which is not encrypted as https://shop.example/ is.",
+            "plain.txt: The journey begins at http://shop.example/, which is not encrypted as https://shop.example/",
         ),
         (["--serve", "public", "--journey", "basket.json"], "write its steps as text, with paths such as “open /”"),
     ],
