@@ -80,7 +80,7 @@ class MaskedCamera:
         boxes: list[Box] = []
         if self._allowed(str(context["origin"] if context["origin"] != "null" else context["url"])):
             found = await world.call("secretBoxes", self._mask.values)
-            boxes = [(left + x, top + y, width, height) for x, y, width, height in found["boxes"]]
+            boxes = [(left + x, top + y, width, height) for x, y, width, height in found]
         for child in frame.children:
             owner = await self._frames.owner(child, world)
             dx, dy = await world.call("frameOffset", owner)

@@ -39,16 +39,6 @@ const QUERIES = {
   xpath: (root, text) => byXPath(searchRoot(root), text),
 };
 journey.query = (root, kind, text) => QUERIES[kind](root, text).filter(isElement).slice(0, MAX_MATCHES);
-// Whether a selector can be read at all. An empty text if so, else the browser's message.
-journey.problemOf = (kind, text) => {
-  try {
-    if (kind === 'xpath') Document.prototype.createExpression.call(document, text);
-    else if (kind !== 'text') Document.prototype.querySelector.call(document, text);
-    return '';
-  } catch (error) {
-    return String(error.message);
-  }
-};
 
 const isDisabled = (node) => matches(node, ':disabled') || closest(node, '[inert], [aria-disabled=true]') !== null;
 const labelsOf = (node) => Array.from(node instanceof HTMLInputElement || node instanceof HTMLSelectElement || node instanceof HTMLTextAreaElement

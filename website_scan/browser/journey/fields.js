@@ -23,7 +23,6 @@ const valueOf = (node) => {
   for (const kind of [HTMLInputElement, HTMLTextAreaElement, HTMLSelectElement]) if (node instanceof kind) return read(kind, 'value', node);
   return read(Node, 'textContent', node) || '';
 };
-journey.hasValue = (node) => valueOf(node) !== '';
 const secretFields = new WeakSet();
 // Moves the focus to the field and selects its text. Returns whether there is text, or null without focus.
 journey.beginTyping = (node, isSecret) => {
@@ -106,5 +105,5 @@ journey.secretBoxes = (secrets) => {
       }
     }
   }
-  return {boxes, scroll: [scrollX, scrollY], size: [innerWidth, innerHeight]};
+  return boxes;
 };

@@ -33,11 +33,21 @@ END_OF_CUT_TEXT = r"(?=$|[\"'…>]|&quot;)"
 
 
 class SecretMask:
-    """Replaces secrets by their names, such as `{{password}}`."""
+    """Replaces secrets by their names, such as `{{password}}`.
 
-    def __init__(self, secrets: Mapping[str, str]) -> None:
+    Secrets that are part of a public text, such as the journey's address, are not replaced. A user name like "demo"
+    would be replaced in the name of the site.
+    """
+
+    def __init__(self, secrets: Mapping[str, str], public_text: str = "", min_length: int = MIN_LENGTH) -> None:
         self._secrets = secrets
-        long = {name: value for name, value in secrets.items() if len(value) >= MIN_LENGTH}
+        public = public_text.casefold()
+        long = {
+            name: value
+            for name, value in secrets.items()
+            if len(value) >= min_length and value.casefold() not in public
+        }
+        self.values = list(long.values())  # Secrets that are replaced.
         forms = {form: name for name, value in long.items() for form in _forms(value)}
         self._forms = sorted(forms.items(), key=lambda item: -len(item[0]))
         self._grouped = [
@@ -49,11 +59,6 @@ class SecretMask:
         self._cut = [
             (value[:MIN_LENGTH], _cut_pattern(value), name) for name, value in long.items() if len(value) > MIN_LENGTH
         ]
-
-    @property
-    def values(self) -> list[str]:
-        """Return the secrets that are replaced in texts."""
-        return [value for value in self._secrets.values() if len(value) >= MIN_LENGTH]
 
     def fill(self, value: str) -> str:
         """Return a value of a step with its secrets. Raises KeyError for an unknown one."""

@@ -51,6 +51,8 @@ from website_scan.net.errors import BudgetExceeded
 from website_scan.urls import Url
 
 INPUT_STEPS = (Change, Click, Hover, KeyDown)
+# Requests to other sites contain many short texts by chance, for example in the name of a file.
+MIN_GUARDED_LENGTH = 6
 OPENING_STEPS = (Click, KeyDown, Navigate)
 RECORDED_PARTS = frozenset({Part.COVERAGE, Part.FILMSTRIP})
 MAX_PARTS_S = 5.0  # Time limit for each part of a step's result.
@@ -70,7 +72,7 @@ class Walker:
         self._browser = browser
         self._request = request
         self._usage = usage
-        self._mask = SecretMask(request.secrets)
+        self._mask = SecretMask(request.secrets, request.journey.start_url)
         self._meter = Meter(request.limits)
         self._product = f"Chromium {browser.version}"
         self._steps: list[StepResult] = []
@@ -182,7 +184,8 @@ class Walker:
         credentials = self._request.credentials
         if credentials is not None and credentials.headers:
             await HeaderSender(await context.open_session(), credentials).start()
-        self._guard = Guard(await context.open_session(), self._request.allowed, self._mask, self._activity)
+        guarded = SecretMask(self._request.secrets, self._request.journey.start_url, MIN_GUARDED_LENGTH)
+        self._guard = Guard(await context.open_session(), self._request.allowed, guarded, self._activity)
         await self._guard.start(page, main_frame)
         context.on_worker = self._guard.watch_worker
         self._console = ConsoleErrors()

@@ -46,10 +46,6 @@ class FrameNode:
         url = str(frame["url"]) + str(frame.get("urlFragment", ""))
         return cls(str(frame["id"]), url, tuple(map(cls.parse, tree.get("childFrames", ()))))
 
-    def descendants(self) -> list[FrameNode]:
-        """Return this frame and all frames in it."""
-        return [self, *(inner for child in self.children for inner in child.descendants())]
-
 
 @cache
 def library() -> str:

@@ -156,6 +156,15 @@ def test_other_sites_are_loaded_as_by_any_page(browser: WarmBrowser, sites: Site
     assert {"/frame", "/image"} <= set(sites.other.paths())
 
 
+def test_short_secret_that_another_address_contains_by_chance_is_no_leak(browser: WarmBrowser, sites: Sites) -> None:
+    button = "<button id=go onclick=\"fetch('ELSEWHERE/1234.js', {mode: 'no-cors'})\">Go</button>"
+    body = FORM.replace("ACTION", "/in") + button
+    sites.own.routes["/"] = page(body.replace("ELSEWHERE", sites.elsewhere))
+    steps = (Change(target=css("#p"), value="{{pin}}"), Click(target=css("#go")))
+    require_done(walk(browser, f"{sites.own.url}/", *steps, secrets={"pin": "1234"}))
+    assert "/1234.js" in sites.other.paths()
+
+
 FOREIGN = "<iframe src=ELSEWHERE/form style='width: 500px; height: 300px'></iframe>"
 
 

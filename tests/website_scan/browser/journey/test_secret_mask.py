@@ -71,6 +71,12 @@ def test_short_secrets_are_not_replaced() -> None:
     assert MASK.text("123 pieces") == "123 pieces"
 
 
+def test_secrets_in_the_address_of_the_site_are_not_replaced() -> None:
+    mask = SecretMask({"user": "Demo", "password": "s3cret-7"}, "https://demo.example.com/login")
+    assert mask.text("https://demo.example.com/?p=s3cret-7") == "https://demo.example.com/?p={{password}}"
+    assert mask.values == ["s3cret-7"]
+
+
 def test_texts_without_secrets_are_unchanged() -> None:
     text = "Tea from Uji, 4111 1111 pieces"
     assert MASK.text(text) == text
