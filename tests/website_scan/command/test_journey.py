@@ -154,7 +154,7 @@ def test_baseline_accepts_findings_of_the_same_state_only(folder: Path) -> None:
     assert "Dialog" not in ran.stderr
 
 
-def test_healthy_site_passes_the_gate_of_an_empty_baseline(folder: Path) -> None:
+def test_planted_faults_are_new_to_the_baseline_of_the_healthy_site(folder: Path) -> None:
     with example_site("account", is_faulty=False) as site:
         assert run_example("account", site, "--write-baseline", "known.json").returncode == 0
         ran = run_example("account", site, "--baseline", "known.json")
@@ -281,7 +281,7 @@ def test_steps_are_relative_to_a_served_folder(folder: Path) -> None:
     assert report["url"].startswith("http://localhost:")
 
 
-def test_journeys_of_the_configuration_file_run_with_a_started_server(folder: Path) -> None:
+def test_journeys_of_the_configuration_file_use_secrets_of_a_file(folder: Path) -> None:
     with example_site("account", is_faulty=False) as site:
         steps = (FOLDER / "account.txt").read_text()
         (folder / "website-scan.toml").write_text(
