@@ -37,11 +37,22 @@ def first_column(head: str) -> list[str]:
     return [row.split("|")[1].strip().strip("`") for row in match[1].splitlines()]
 
 
+def write_journeys(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write the documented journey to the files of the examples, and set its secrets."""
+    (steps,) = re.findall(r"^```text\n(# log-in.txt\n.*?)^```$", DOC, re.MULTILINE | re.DOTALL)
+    for path in (folder / "log-in.txt", folder / "menu.txt", folder / "journeys" / "log-in.txt"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(steps)
+    monkeypatch.setenv("WEBSITE_SCAN_SECRET_USER", "ada@example.com")
+    monkeypatch.setenv("WEBSITE_SCAN_SECRET_PASSWORD", "correct horse")
+
+
 @pytest.mark.parametrize("arguments", EXAMPLES, ids=" ".join)
 def test_every_example_is_accepted(arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "dist").mkdir()
     (tmp_path / "dist" / "sitemap.xml").write_text("https://example.com/shop\n")
+    write_journeys(tmp_path, monkeypatch)
     if "--print-completion" in arguments:
         with pytest.raises(SystemExit) as exit_info:
             parse_arguments(arguments)
@@ -60,10 +71,16 @@ def test_tables_of_options_are_complete() -> None:
 
 
 def test_configuration_example_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pages, site = re.findall(r"^```toml\n(.*?)^```$", DOC, re.MULTILINE | re.DOTALL)
+    pages, site, journeys = re.findall(r"^```toml\n(.*?)^```$", DOC, re.MULTILINE | re.DOTALL)
     monkeypatch.chdir(tmp_path)
     (tmp_path / NAME).write_text(pages)
     assert len(parse_arguments([]).urls) == 2
     (tmp_path / NAME).write_text(site)
     assert parse_arguments([]).site == SiteOptions(max_pages=50, include=("/docs/*",), exclude=("*?page=*",))
-    assert {*tomllib.loads(pages), *tomllib.loads(site), "sitemap"} == set(KEYS)
+    write_journeys(tmp_path, monkeypatch)
+    (tmp_path / NAME).write_text(journeys)
+    options = parse_arguments(["https://shop.example.com/"]).journeys
+    assert options is not None
+    assert [read.journey.title for read in options.read("")] == ["log-in", "Menu"]
+    documented = {*tomllib.loads(pages), *tomllib.loads(site), *tomllib.loads(journeys), "sitemap"}
+    assert documented == set(KEYS)

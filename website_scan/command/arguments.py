@@ -8,12 +8,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from website_scan import __version__, environment
+from website_scan.command.completion import SHELLS, PrintCompletion
 from website_scan.command.configuration import configuration, fail_under, refuse_access_without_typed_pages
 from website_scan.command.conformance_options import (
     DEFAULT_TARGET,
@@ -25,6 +26,12 @@ from website_scan.command.conformance_options import (
 )
 from website_scan.command.errors import EXIT_USAGE, WrongUsage
 from website_scan.command.formats import WRITERS
+from website_scan.command.journey_options import (
+    JourneyOptions,
+    add_journey_options,
+    choose_journeys_or_site,
+    journey_options,
+)
 from website_scan.command.outcome_names import known_outcomes
 from website_scan.command.pages import canonical_pages
 from website_scan.command.site_options import SiteOptions, choose_site_or_pages, is_url, page_count, site_options
@@ -35,7 +42,6 @@ from website_scan.viewing import Viewing
 
 PROGRAM = "website-scan"
 FORMATS = ("text", *WRITERS)
-SHELLS = ("bash", "zsh", "tcsh")
 USAGE = f"{PROGRAM} URL… [options]"
 EPILOG = """\
 environment: WEBSITE_SCAN_KEY, SCAN_BROWSER, SCAN_TIME_LIMIT, SCAN_CA_BUNDLE
@@ -65,12 +71,14 @@ class Options:
     `under` maps scan types ("" for all types) to the lowest passing score. Paths are not resolved. `typed` are the URLs
     on the command line. Only they may be on a loopback address: URLs in a file may not. Options that end in `_for` are
     pairs of a host and the value for it. With `site`, the only URL is the start page of a site whose pages are scanned.
+    With `journeys`, it is the address that their relative addresses start from, or the URLs are their first addresses.
     `target` has the criteria of outputs, and `fail_on_level` those that fail the gate.
     """
 
     urls: tuple[str, ...]
     typed: tuple[str, ...] = ()
     site: SiteOptions | None = None
+    journeys: JourneyOptions | None = None
     types: tuple[ScanType, ...] = tuple(ScanType)
     viewing: Viewing | None = None
     outputs: tuple[Output, ...] = (Output(),)
@@ -120,19 +128,23 @@ def parse_arguments(arguments: Sequence[str], program: str = PROGRAM) -> Options
     """
     parsed = parser(program).parse_intermixed_args(arguments)
     typed = {name: value for name, value in vars(parsed).items() if value not in (None, [])}
-    file_options = configuration(parsed.config)
+    file_options = choose_journeys_or_site(typed, configuration(parsed.config))
     chosen = choose_site_or_pages(typed, file_options)
     _refuse_contradictions(typed, file_options)
     outputs = _outputs(parsed.outputs)
     refuse_useless_conformance_options(typed, file_options, [output.format for output in outputs])
     start, site = site_options(chosen) or ("", None)
+    journeys = journey_options(typed, chosen)
+    if journeys:
+        chosen["urls"] = [journeys.base_url] if journeys.base_url else journeys.start_urls
     pages = _pages({**chosen, "urls": [start]} if site else chosen, is_served="serve" in typed)
-    if _file_chooses_a_host(pages, typed, file_options):
+    if _file_chooses_a_host(pages, typed, file_options, has_journeys=journeys is not None):
         refuse_access_without_typed_pages(typed)
     return Options(
         urls=pages,
         typed=tuple(url for url in canonical_pages(_typed_urls(typed)) if not url.startswith("/")),
         site=site,
+        journeys=journeys,
         types=tuple(map(ScanType, dict.fromkeys(chosen.get("type", ScanType)))),
         viewing=chosen_viewing(chosen),
         outputs=outputs,
@@ -188,15 +200,17 @@ def _pairs(values: Iterable[Sequence[str]]) -> tuple[tuple[str, str], ...]:
     return tuple((host, value) for host, value in values)
 
 
-def _file_chooses_a_host(pages: Iterable[str], typed: Mapping[str, Any], file_options: Mapping[str, Any]) -> bool:
+def _file_chooses_a_host(
+    pages: Iterable[str], typed: Mapping[str, Any], file_options: Mapping[str, Any], *, has_journeys: bool
+) -> bool:
     """Return True if website-scan.toml decides which host is scanned.
 
     Otherwise the command line decides. A folder that the file names counts, because its pages run scripts that can read
-    cookies. So does a file that is a sitemap, because it is a file of the repository, too.
+    cookies. So does a file that is a sitemap or a journey, because it is a file of the repository, too.
     """
     if "sitemap" in typed and "site" not in typed:
         return not is_url(typed["sitemap"])
-    if "urls" in typed or "site" in typed:
+    if "urls" in typed or "site" in typed or (has_journeys and "wait_for" in typed):
         return "serve" in file_options and "serve" not in typed and any(page.startswith("/") for page in pages)
     return "serve" not in typed or not all(page.startswith("/") for page in pages)
 
@@ -306,7 +320,8 @@ def _add_pages(group: argparse._ArgumentGroup) -> None:
     kinds = [str(scan_type) for scan_type in ScanType]
     add("--site", metavar="URL", help="pages of a site; also --sitemap FILE|URL")
     add("--sitemap", metavar="FILE|URL", help=argparse.SUPPRESS)
-    add("--max-pages", type=_page_count, metavar="N", help=argparse.SUPPRESS)
+    add_journey_options(group)
+    add("--max-pages", type=_reader(page_count), metavar="N", help=argparse.SUPPRESS)
     about = "such as '/docs/*'; also --exclude, --max-pages (20)"
     add("--include", action="append", metavar="PATTERN", help=about)
     add("--exclude", action="append", metavar="PATTERN", help=argparse.SUPPRESS)
@@ -316,7 +331,13 @@ def _add_pages(group: argparse._ArgumentGroup) -> None:
     add("--start", metavar="COMMAND", help="server during the scan; also --wait-for URL")
     add("--wait-for", metavar="URL", help=argparse.SUPPRESS)
     add("--server", metavar="URL", help="scan with this service (key: WEBSITE_SCAN_KEY)")
-    add("--allow-network", type=_network, action="append", metavar="CIDR", help="private network: 10.0.0.5/32:8080")
+    add(
+        "--allow-network",
+        type=_reader(environment.exemption),
+        action="append",
+        metavar="CIDR",
+        help="private network: 10.0.0.5/32:8080",
+    )
     add("--config", type=Path, metavar="FILE", help="configuration file (website-scan.toml)")
 
 
@@ -327,7 +348,7 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
     add("--quiet", action="store_true", help="only problems")
     # The end of the help lists these options, because readers want the others.
     add("--no-color", action="store_true", help=argparse.SUPPRESS)
-    add("--print-completion", choices=SHELLS, action=_PrintCompletion, metavar="SHELL", help=argparse.SUPPRESS)
+    add("--print-completion", choices=SHELLS, action=PrintCompletion, metavar="SHELL", help=argparse.SUPPRESS)
     add("--version", action="version", version=f"{PROGRAM} {__version__}", help=argparse.SUPPRESS)
     add("-h", "--help", action="help", help=argparse.SUPPRESS)
 
@@ -335,7 +356,7 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
 def _add_gate(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     severities = [str(severity) for severity in Severity]
-    add("--fail-under", type=_fail_under, metavar="N", help="lowest score: 80, or security=90,seo=70")
+    add("--fail-under", type=_reader(fail_under), metavar="N", help="lowest score: 80, or security=90,seo=70")
     add("--fail-on", choices=severities, metavar="SEVERITY", help=f"{', '.join(severities)}: this or worse fails")
     add("--fail-on-outcome", action="append", metavar="NAME", help="fails at any severity: hsts.short")
     add_conformance_options(group)
@@ -357,38 +378,13 @@ class _AppendInOrder(argparse.Action):
         namespace.outputs = (*namespace.outputs, (self.dest, values))
 
 
-class _PrintCompletion(argparse.Action):
-    def __call__(
-        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
-    ) -> None:
-        import shtab  # Import shtab only here, because few commands print a completion script.
+def _reader(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Return a function for argparse that raises its error with the message of a ValueError."""
 
-        for action in parser._actions:  # noqa: SLF001 -- argparse has no public list of its options
-            if action.help == argparse.SUPPRESS:
-                # shtab would leave out what the help leaves out.
-                action.help = ""
-            if action.type is Path:
-                action.complete = shtab.DIRECTORY if action.metavar == "DIR" else shtab.FILE  # type: ignore[attr-defined]  # for shtab
-        sys.stdout.write(shtab.complete(parser, shell=values))
-        parser.exit()
+    def read_argument(raw: str) -> Any:
+        try:
+            return read(raw)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
 
-
-def _fail_under(raw: str) -> dict[str, int]:
-    try:
-        return fail_under(raw)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _page_count(raw: str) -> int:
-    try:
-        return page_count(raw)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _network(raw: str) -> environment.Exemption:
-    try:
-        return environment.exemption(raw)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+    return read_argument

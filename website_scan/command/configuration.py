@@ -15,6 +15,7 @@ from typing import Any
 from website_scan.accessibility.standards import LEVELS
 from website_scan.command.conformance_options import GATE_LEVELS, STANDARDS
 from website_scan.command.errors import WrongUsage
+from website_scan.command.journey_options import tables
 from website_scan.command.site_options import is_url, page_count
 from website_scan.command.viewing_options import widths_of_file
 from website_scan.findings import ScanType, Severity
@@ -24,7 +25,7 @@ NAME = "website-scan.toml"
 ON_COMMAND_LINE_ONLY = frozenset(
     (
         "allow-network", "basic-auth", "basic-auth-for", "cookie", "cookie-for", "header", "header-for", "output",
-        "server", "start", "wait-for", "write-baseline",
+        "server", "start", "wait-for", "write-baseline", "secret", "secrets", "pictures", "dry-run",
     )
 )  # fmt: skip
 MAX_FILE_BYTES = 1_000_000
@@ -63,13 +64,21 @@ def configuration(path: Path | None) -> dict[str, Any]:
             options[name] = read(value)
         except ValueError as error:
             raise WrongUsage(f"{path}: {key}: {error}") from None
+    _resolve_paths(path, options)
+    return options
+
+
+def _resolve_paths(path: Path, options: dict[str, Any]) -> None:
+    """Make the paths of the file relative to its folder. Raises WrongUsage."""
     if "baseline" in options:
         options["baseline"] = path.parent / options["baseline"]
     if "sitemap" in options and not is_url(options["sitemap"]):
         options["sitemap"] = str(path.parent / options["sitemap"])
+    if "journey" in options:
+        # Error messages quote lines of the file, so it must not be any file of the machine.
+        options["journey"] = [_checked_file(path.parent, name, f"{path}: journey") for name in options["journey"]]
     if "serve" in options:
         options["serve"] = _checked_subfolder(path.parent, options["serve"], f"{path}: serve")
-    return options
 
 
 def refuse_access_without_typed_pages(typed: Mapping[str, Any]) -> None:
@@ -96,6 +105,14 @@ def refuse_access_without_typed_pages(typed: Mapping[str, Any]) -> None:
                 "--allow-network does not apply to hosts that a file chooses. Write the URLs on the "
                 "command line, or allow one address and port, such as 10.0.0.5/32:8080."
             )
+
+
+def _checked_file(folder: Path, name: str, key: str) -> Path:
+    """Return the path of a file in the folder or below it. Raises WrongUsage."""
+    path = folder / name
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise WrongUsage(f"{key}: must be a file beside this file, or in a folder below.")
+    return path
 
 
 def _checked_subfolder(folder: Path, subfolder: Path, key: str) -> Path:
@@ -189,6 +206,8 @@ KEYS: Mapping[str, tuple[str, Callable[[object], Any]]] = {
     "max-pages": ("max_pages", page_count),
     "include": ("include", _texts),
     "exclude": ("exclude", _texts),
+    "journey": ("journey", _texts),
+    "journeys": ("journeys", tables),
     "types": ("type", _types),
     "widths": ("width", widths_of_file),
     "color-scheme": ("color_scheme", _choice_reader(*COLOR_SCHEMES)),

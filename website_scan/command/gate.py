@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from website_scan.accessibility.standards import SuccessCriterion, required_criteria
 from website_scan.command.conformance_options import DEFAULT_TARGET, ConformanceTarget
+from website_scan.command.executed_journeys import ExecutedJourneys
 from website_scan.command.reported_page import ReportedPage, count_pages, page_of
 from website_scan.command.site_options import SitePages
 from website_scan.findings import ScanType, Severity
@@ -301,10 +302,10 @@ def outcome_name(finding: ExportedFinding) -> str:
 class CommandResult:
     """Result of the command.
 
-    `requested` is the number of requested reports. `check_pages` is the base URL of the checks' pages, empty without a
-    server. `gate` has returned the complaints. `target` has the success criteria of outputs. `is_interrupted` is True
-    after Ctrl-C. `unfinished` are the pages whose scans did not end; `reports` contains them as failed scans. `site` is
-    None if the pages are not those of a site.
+    `requested` is the number of requested reports, or 0 if it is unknown. `check_pages` is the base URL of the checks'
+    pages, empty without a server. `gate` has returned the complaints. `target` has the success criteria of outputs.
+    `is_interrupted` is True after Ctrl-C. `unfinished` are the pages whose scans did not end; `reports` contains them
+    as failed scans. `site` is None if the pages are neither those of a site nor states of journeys.
     """
 
     reports: Sequence[CommandReport]
@@ -315,7 +316,7 @@ class CommandResult:
     target: ConformanceTarget = DEFAULT_TARGET
     is_interrupted: bool = False
     unfinished: tuple[str, ...] = ()
-    site: SitePages | None = None
+    site: SitePages | ExecutedJourneys | None = None
 
     @property
     def is_good(self) -> bool:

@@ -56,11 +56,7 @@ def scan_pages(options: Options, progress: ProgressLine) -> Iterator[list[Comman
             results = _visit(url, options, network, shared, label, progress)
             if any(result.error is not None and result.error.code == Blocked.code for result in results):
                 _write_hint(allow_option_hint(url, network), hints, progress)
-        is_served = bool(options.preview_origin) and url.startswith(f"{options.preview_origin}/")
-        yield [
-            accept_preview_findings(_command_report(redacted(result, credentials)), is_served=is_served)
-            for result in results
-        ]
+        yield [command_report(redacted(result, credentials), options) for result in results]
 
 
 def refuse_invalid_settings() -> None:
@@ -137,7 +133,8 @@ def _visit(
     return tuple(failed_result(scan_type, url, started_at, error) for scan_type in options.types)
 
 
-def _command_report(result: ScanResult) -> CommandReport:
+def command_report(result: ScanResult, options: Options) -> CommandReport:
+    """Return the report of a result, with the findings about the server of a preview accepted."""
     export = export_json(
         result,
         scan_id=new_scan_id(),
@@ -147,7 +144,7 @@ def _command_report(result: ScanResult) -> CommandReport:
     )
     if result.error is not None:
         export["error"] = {"code": result.error.code, "message": result.error.message}
-    return CommandReport(
+    report = CommandReport(
         export,
         facts=result.facts,
         scoring=result.scoring,
@@ -156,6 +153,8 @@ def _command_report(result: ScanResult) -> CommandReport:
         screenshot=result.screenshot,
         pictures=result.pictures,
     )
+    is_served = bool(options.preview_origin) and result.url.startswith(f"{options.preview_origin}/")
+    return accept_preview_findings(report, is_served=is_served)
 
 
 @cache

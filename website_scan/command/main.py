@@ -40,6 +40,10 @@ def run(arguments: Sequence[str], program: str = PROGRAM) -> int:
 
                 return lists.run(arguments, program)
             options = parse_arguments(arguments, program)
+            if options.journeys and options.journeys.is_dry_run:
+                from website_scan.command.journey_preview import print_journeys
+
+                return print_journeys(options.journeys)
             from website_scan.command.scanning import scan_and_judge
 
             return scan_and_judge(options)

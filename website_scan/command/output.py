@@ -35,6 +35,7 @@ class OutputWriter:
 
     def __init__(self, options: Options) -> None:
         self._options = options
+        self._is_grouped = options.site is not None or options.journeys is not None
         self._prints_text = Output("text") in options.outputs
         self._saves_text = any(output.format == "text" and output.path is not None for output in options.outputs)
         self._paint = colored if options.may_color and sys.stdout is not None and sys.stdout.isatty() else plain
@@ -47,8 +48,8 @@ class OutputWriter:
 
         The options decide. Stored text is for the output file.
         """
-        if self._options.site:
-            # Findings of a site are grouped at the end.
+        if self._is_grouped:
+            # Findings of a site or of journeys are grouped at the end.
             return
         for report, types in _group_failures(reports):
             between = "" if self._is_first else "\n"
@@ -68,7 +69,7 @@ class OutputWriter:
 
         Raises WrongUsage at the end if some files could not be written.
         """
-        if self._options.site:
+        if self._is_grouped:
             quiet = self._options.is_quiet
             if self._prints_text:
                 write_out(_lines(_without_first_blank(site_text(result, self._paint, self._width, is_quiet=quiet))))

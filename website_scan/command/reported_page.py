@@ -40,9 +40,12 @@ def page_of(export: ExportJson) -> ReportedPage:
 
 
 def short_name(page: ReportedPage, pages: Sequence[ReportedPage]) -> str:
-    """Return the name of a page with its path if all pages have the same origin, otherwise with its URL."""
+    """Return the name of a page without what all pages share: the origin, and the name of the journey."""
     origins = {"/".join(one.url.split("/", 3)[:3]) for one in pages}
-    return page.with_address(page.url.removeprefix(origins.pop()) or "/" if len(origins) == 1 else page.url)
+    address = page.url.removeprefix(origins.pop()) or "/" if len(origins) == 1 else page.url
+    if page.state and len({one.journey for one in pages}) == 1:
+        return f"{page.state} ({address})"
+    return page.with_address(address)
 
 
 def noun_of(pages: Iterable[ReportedPage]) -> str:

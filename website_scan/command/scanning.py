@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from website_scan.command.arguments import Options
 from website_scan.command.baseline import Baseline, baseline_text, read_baseline, read_place_texts
 from website_scan.command.errors import EXIT_FAILED, EXIT_GATE, ServerRefused
+from website_scan.command.executed_journeys import ExecutedJourneys
 from website_scan.command.gate import CommandReport, CommandResult, Gate
 from website_scan.command.output import OutputWriter, refuse_unwritable, write
 from website_scan.command.preview_findings import PREVIEW_REASON
@@ -56,6 +57,10 @@ def scan_and_judge(options: Options) -> int:
         # The new baseline accepts all findings, so only log-in pages can fail the gate.
         gate = Gate(allows_login=options.allows_login)
     progress = ProgressLine(is_quiet=options.is_quiet)
+    if options.journeys:
+        from website_scan.command.journey import prepare  # Few commands have journeys.
+
+        prepare(options.journeys)
     with _preview_context(options, progress) as preview_options:
         site = None
         if options.site and not options.server:
@@ -77,7 +82,7 @@ def _scan_all(
     """
     finished_reports: list[CommandReport] = []
     output = OutputWriter(options)
-    sites = [site] if site else []
+    sites: list[SitePages | ExecutedJourneys] = [site] if site else []
     early_end_error: ExportedError | None = {"code": "INTERNAL_ERROR", "message": "The command ended early."}
     try:
         for visit in _scans(options, progress, site, sites.append):
@@ -101,9 +106,9 @@ def _scan_all(
             if early_end_error is None
             else [*finished_reports, *_failed_reports(unfinished, options.types, early_end_error)],
             gate.site_complaints(finished_reports)
-            if options.site
+            if options.site or options.journeys
             else [sentence for report in finished_reports for sentence in gate.complaints(report)],
-            requested=len(options.urls) * len(options.types),
+            requested=0 if options.journeys else len(options.urls) * len(options.types),
             check_pages=f"{options.server.rstrip('/')}/docs/checks/" if options.server else "",
             gate=gate,
             target=options.target,
@@ -114,11 +119,15 @@ def _scan_all(
         if finished_reports or early_end_error is INTERRUPTED:
             output.end(result)
         if early_end_error is INTERRUPTED:
-            write_err(f"Interrupted: {len(unfinished)} of {counted(len(options.urls), 'page')} not finished.")
+            journeys = options.journeys.sources if options.journeys else ()
+            total = counted(len(journeys), "journey") if journeys else counted(len(options.urls), "page")
+            write_err(f"Interrupted: {len(unfinished)} of {total} not finished.")
     return result
 
 
 def _unfinished_urls(options: Options, reports: Sequence[CommandReport]) -> tuple[str, ...]:
+    if options.journeys:
+        return options.journeys.unfinished({report.page.journey for report in reports}, options.preview_origin)
     finished = {report.url for report in reports}
     return tuple(url for url in options.urls if url not in finished)
 
@@ -166,15 +175,22 @@ def _preview_context(options: Options, progress: ProgressLine) -> AbstractContex
 
 
 def _scans(
-    options: Options, progress: ProgressLine, site: SitePages | None, add_site: Callable[[SitePages], None]
+    options: Options,
+    progress: ProgressLine,
+    site: SitePages | None,
+    add_site: Callable[[SitePages | ExecutedJourneys], None],
 ) -> Iterator[list[CommandReport]]:
     """Yield the reports of each page, or failed scans if the site has an error.
 
-    Scanned by the service of `--server` or, without that option, in this process. `add_site` receives the pages of a
-    site that the service has discovered.
+    Scanned by the service of `--server` or, without that option, in this process. `add_site` receives the executed
+    journeys, or the pages of a site that the service has discovered.
     """
     if site is not None and site.error is not None:
         return iter([_failed_reports([site.start], options.types, site.error)])
+    if options.journeys:
+        from website_scan.command import journey
+
+        return journey.scan_journeys(options, progress, add_site)
     if options.server:
         from website_scan.command import remote
 

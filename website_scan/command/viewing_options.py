@@ -14,7 +14,7 @@ RULE = f"1 to {MAX_WIDTHS} different widths from {MIN_WIDTH} to {MAX_WIDTH} pixe
 
 def add_viewing_options(group: argparse._ArgumentGroup) -> None:
     """Add the options to the parser. The help mentions them in one line."""
-    about = "of accessibility (412, 1440); also --color-scheme dark"
+    about = "of accessibility (412, 1440); also --color-scheme"
     group.add_argument("--width", type=int, action="append", metavar="PIXELS", help=about)
     group.add_argument("--color-scheme", choices=COLOR_SCHEMES, metavar="SCHEME", help=argparse.SUPPRESS)
 

@@ -114,6 +114,13 @@ def test_inputs_of_a_site_become_options(printing_action: Action, tmp_path: Path
     ]
 
 
+def test_input_journey_becomes_an_option_for_each_file(printing_action: Action, tmp_path: Path) -> None:
+    inputs = {"urls": "https://example.com/", "journey": "journeys/log in.txt\n\nbasket.json\n"}
+    assert printed_arguments(printing_action, tmp_path, **inputs) == [
+        *("https://example.com/", "--journey=journeys/log in.txt", "--journey=basket.json")
+    ]
+
+
 @pytest.fixture
 def printing_action(tmp_path_factory: pytest.TempPathFactory) -> Action:
     """Action whose command prints its arguments instead of scanning."""

@@ -74,7 +74,7 @@ def test_action_is_valid_for_github() -> None:
 
 def test_samples_match_the_inputs_and_outputs() -> None:
     action_steps = [step for step in steps() if step.get("uses") == ACTION_REFERENCE]
-    assert len(action_steps) == 6
+    assert len(action_steps) == 7
     for step in action_steps:
         assert step.get("with", {}).keys() <= ACTION["inputs"].keys()
     assert set(re.findall(r"steps\.scan\.outputs\.([\w-]+)", DOC)) <= ACTION["outputs"].keys()
@@ -88,7 +88,7 @@ def test_samples_match_the_inputs_and_outputs() -> None:
 def test_samples_for_gitlab_are_valid() -> None:
     validate(GITLAB, "gitlab-ci")
     pipelines = [sample for sample in map(yaml.safe_load, samples("yaml")) if "website-scan" in sample]
-    assert len(pipelines) == 3
+    assert len(pipelines) == 4
     for pipeline in pipelines:
         assert pipeline["website-scan"]["variables"].keys() <= GITLAB["website-scan"]["variables"].keys()
         including = {name: job for name, job in pipeline.items() if name != "website-scan"}
@@ -178,6 +178,14 @@ def test_gitlab_job_runs_and_writes_its_reports(installed: Path, shop: Site, tmp
     jsonschema.validate(entries, CODE_QUALITY)
     host = f"localhost_{shop.port}"
     assert {entry["location"]["path"] for entry in entries} == {host, f"{host}/shop%3Fa=*"}
+
+
+@pytest.mark.slow
+def test_gitlab_job_executes_the_journey(installed: Path, shop: Site, tmp_path: Path) -> None:
+    (tmp_path / "log in.txt").write_text("open /\njudge “Start”\n")
+    variables = {"WEBSITE_SCAN_URLS": f"{shop.url_as('localhost')}/", "WEBSITE_SCAN_JOURNEY": "log in.txt"}
+    ran = run(GITLAB["website-scan"]["script"][0], tmp_path, installed, shop, **variables)
+    assert (ran.returncode, "--journey needs a browser." in ran.stderr) == (2, True), ran.stderr
 
 
 @pytest.mark.slow

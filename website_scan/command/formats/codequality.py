@@ -58,7 +58,7 @@ def _entry(
     identity = "\n".join((report.type, page, name, fingerprint))
     return {
         "type": "issue",
-        "description": description,
+        "description": f"{report.page.state_name}: {description}" if report.page.state else description,
         "check_name": f"{report.type}/{name}",
         "fingerprint": hashlib.sha256(identity.encode()).hexdigest(),
         "severity": severity,

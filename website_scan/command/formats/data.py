@@ -10,6 +10,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 
+from website_scan.command.executed_journeys import ExecutedJourney, ExecutedJourneys
 from website_scan.command.gate import CommandReport, CommandResult
 from website_scan.command.site_findings import findings_json, group_findings
 from website_scan.command.site_options import SitePages
@@ -83,15 +84,27 @@ def _json(reports: Sequence[Mapping[str, object]], result: CommandResult) -> str
     return json.dumps({**whole, "gate": gate}, indent=2) + "\n"
 
 
-def _site(site: SitePages, reports: Sequence[CommandReport]) -> dict[str, object]:
-    """Return the JSON fields of a site: its pages, and each finding once with its pages."""
+def _site(site: SitePages | ExecutedJourneys, reports: Sequence[CommandReport]) -> dict[str, object]:
+    """Return the JSON fields of a site or of journeys: the pages or the steps, and each finding once."""
+    findings = findings_json(group_findings([report for report in reports if report.error is None]))
+    if isinstance(site, ExecutedJourneys):
+        return {"journeys": [_journey(journey) for journey in site.journeys], "findings": findings}
     return {
         "site": {
             "url": site.start,
             "pages": {"found": site.found, "scanned": len(site.pages), "is_complete": site.is_complete},
             "notes": list(site.notes),
         },
-        "findings": findings_json(group_findings([report for report in reports if report.error is None])),
+        "findings": findings,
+    }
+
+
+def _journey(journey: ExecutedJourney) -> dict[str, object]:
+    return {
+        "name": journey.title,
+        "states": journey.states,
+        "steps": list(journey.steps),
+        "notes": list(journey.notes),
     }
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from website_scan.command.executed_journeys import ExecutedJourneys
 from website_scan.command.formats.text import browser_sentences, first_places
 from website_scan.command.gate import CommandReport, CommandResult
 from website_scan.command.reported_page import ReportedPage, count_pages, noun_of
@@ -79,7 +80,7 @@ def _lines(result: CommandResult) -> Iterator[str]:
         yield from _report(report, result)
 
 
-def _site(site: SitePages, result: CommandResult) -> Iterator[str]:
+def _site(site: SitePages | ExecutedJourneys, result: CommandResult) -> Iterator[str]:
     """Yield the scores of each page in one row, and each finding once with its pages."""
     yield f"{escaped(site.sentence)} {escaped(' '.join(site.notes))}".rstrip()
     yield ""
@@ -89,10 +90,7 @@ def _site(site: SitePages, result: CommandResult) -> Iterator[str]:
     yield f"| {noun_of(pages).capitalize()} | {' | '.join(types)} |"
     yield f"|---|{'--:|' * len(types)}"
     for page in pages:
-        scores = [
-            "failed" if (report := reports.get((page, type))) is None or report.error else str(report.score)
-            for type in types
-        ]
+        scores = [_score(reports.get((page, type))) for type in types]
         yield f"| {page_link(page)} | {' | '.join(scores)} |"
     for report in result.reports:
         if report.error is not None:
@@ -115,6 +113,13 @@ def _site(site: SitePages, result: CommandResult) -> Iterator[str]:
             yield "No findings."
             yield ""
         yield from _unjudged(own)
+
+
+def _score(report: CommandReport | None) -> str:
+    """Return the score in a table. A state of a journey has no report of a type that cannot judge it."""
+    if report is None:
+        return "-"
+    return "failed" if report.error else str(report.score)
 
 
 def _unjudged(reports: Sequence[CommandReport]) -> Iterator[str]:
