@@ -20,7 +20,7 @@ from sites.audits.muting import ALL, AuditMutes, MutedOn
 from sites.audits.schemas import AuditFindingJson, audit_finding_of, audit_json_of, audit_page_of
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
 from sites.models.audit import name_of_page
-from website_scan.report import sarif
+from website_scan.report import sarif, sarif_messages
 from website_scan.report.levels import LEVELS
 from website_scan.report.spreadsheets import cell, lines
 from website_scan.timestamps import timestamp
@@ -137,10 +137,10 @@ def _sarif_invocation(audit: Audit, scan_type: str, left_out: list[dict[str, Any
     }
     if audit.completed_at:
         invocation["endTimeUtc"] = timestamp(audit.completed_at)
-    notes = left_out + [sarif.notification("note", note) for note in audit.notes]
+    notes = left_out + [sarif_messages.notification("note", note) for note in audit.notes]
     if audit.error_code:
         level = "error" if audit.status == Audit.Status.FAILED else "warning"
-        notes.append(sarif.notification(level, f"{audit.error_code}: {audit.error_message}"))
+        notes.append(sarif_messages.notification(level, f"{audit.error_code}: {audit.error_message}"))
     return invocation | ({"toolExecutionNotifications": notes} if notes else {})
 
 
@@ -152,15 +152,17 @@ def _sarif_result(
     Its first page is the location. Other pages are `relatedLocations`.
     """
     first, *others = place.samples
-    related = [sarif.location(page["url"]) | {"id": number} for number, page in enumerate(others, 1)]
+    related = [sarif_messages.location(page["url"]) | {"id": number} for number, page in enumerate(others, 1)]
     return {
         "ruleId": finding.check_id,
         "ruleIndex": indexes[finding.check_id],
         "level": LEVELS[finding.status, finding.severity].sarif,
         # SARIF allows a level only for the kind "fail" (section 3.27.9); the property `status` distinguishes warnings.
         "kind": "fail",
-        "message": sarif.message(finding.title, finding.message, place.place, first["url"], first.get("state", "")),
-        "locations": [sarif.location(first["url"])],
+        "message": sarif_messages.message(
+            finding.title, finding.message, place.place, first["url"], first.get("state", "")
+        ),
+        "locations": [sarif_messages.location(first["url"])],
         **({"relatedLocations": related} if related else {}),
         "occurrenceCount": place.pages_affected,
         "partialFingerprints": {

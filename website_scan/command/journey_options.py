@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from website_scan.command.errors import WrongUsage
+from website_scan.command.journey_source import RECORDING, JourneySource
 from website_scan.command.pages import canonical_pages
 
 if TYPE_CHECKING:
@@ -20,47 +21,10 @@ if TYPE_CHECKING:
 OPTIONS = ("secret", "secrets", "pictures", "dry_run")
 MAX_FILE_BYTES = 256 * 1024
 MAX_JOURNEYS = 20
-RECORDING, STEPS = ".json", ".txt"
+STEPS = ".txt"
 # Addresses are relative to this one until the server of --serve has an address.
 UNKNOWN_ORIGIN = "http://localhost"
 FILE_CONFIGURATION = "website-scan.toml"
-
-
-@dataclass(frozen=True, slots=True)
-class JourneySource:
-    """Text of a journey that has been read from a file.
-
-    `table` is a table of website-scan.toml, and then `text` is empty. `is_typed` is True if the command line names the
-    file.
-    """
-
-    name: str
-    # Recordings contain passwords as text.
-    text: str = field(default="", repr=False)
-    table: Mapping[str, object] | None = field(default=None, repr=False)
-    is_typed: bool = False
-
-    def read(self, base_url: str) -> ReadJourney:
-        """Read the journey. Addresses of the short form may be relative to `base_url`.
-
-        Raises WrongUsage, whose message names the file and the line.
-        """
-        from website_scan.journeys.journey import JourneyRefused
-        from website_scan.journeys.passwords import ReadJourney
-        from website_scan.journeys.recordings import read_recording
-        from website_scan.journeys.short_form import read_short_form
-        from website_scan.journeys.tables import journey_from_table
-
-        try:
-            if self.table is not None:
-                return ReadJourney(journey_from_table(self.table, base_url))
-            if self.name.lower().endswith(RECORDING):
-                return read_recording(self.text)
-            return read_short_form(self.text, title=Path(self.name).stem, base_url=base_url)
-        except JourneyRefused as refusal:
-            lacks_base = not base_url and "address" in str(refusal)
-            hint = ". For relative addresses, write the URL of the site on the command line." if lacks_base else ""
-            raise WrongUsage(f"{self.name}: {refusal}{hint}") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from website_scan.command.errors import WrongUsage
-from website_scan.command.journey_options import JourneySource
+from website_scan.command.journey_source import JourneySource
 from website_scan.command.terminal import write_err
 from website_scan.journeys.passwords import ReadJourney
 

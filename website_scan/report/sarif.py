@@ -9,13 +9,11 @@ a repository, so the location of a page is its address as a relative path; the m
 from __future__ import annotations
 
 import json
-import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote, unquote
 
 from website_scan import __version__
 from website_scan.findings import ScanType
@@ -25,10 +23,10 @@ from website_scan.report.browserless import notice_without_browser
 from website_scan.report.levels import LEVELS, Level, finding_level
 from website_scan.report.markup import escaped, prose
 from website_scan.report.places import StoredPlace, stored_places
-from website_scan.report.references import ReferenceLink, page_url, reference, safe_link
+from website_scan.report.references import ReferenceLink, page_url, reference
+from website_scan.report.sarif_messages import location, message, notification, relative_path
 from website_scan.report_json import ExportedCheck, ExportedFinding, ExportJson, checks_of
 from website_scan.wording import message_without_places
-from website_scan.written_urls import split_url
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 NAME = "Website Scan Service"
@@ -37,13 +35,6 @@ MAX_RESULTS_PER_RUN = 25_000
 MAX_LOG_BYTES = 10_000_000 * 9 // 10
 MAX_NAME_CHARACTERS = 255
 MAX_DESCRIPTION_CHARACTERS = 1024
-# Characters that need no encoding in a path segment (RFC 3986, section 3.3).
-SEGMENT = "!$&'()*+,;=:@~%"
-# Characters that need no encoding in the URL of a Markdown link, unlike the closing parenthesis.
-DESTINATION = "!$&'*+,;=:@~%/?#[]"
-STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
-# Code scanning displays only results with a region, so a page without source lines has line 1.
-REGION: Mapping[str, object] = {"startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 2}
 
 # Reasons for suppressed results, by check ID and the place's fingerprint.
 Reasons = Mapping[str, Mapping[str, Sequence[str]]]
@@ -168,61 +159,6 @@ def automation(category: str) -> dict[str, str]:
     Code scanning closes an alert if the next run of the same category no longer contains it.
     """
     return {"id": f"website-scan/{category}/"}
-
-
-def plain_text(message: str) -> str:
-    """Escape brackets in a message.
-
-    A site could use them to add links (SARIF 2.1.0, section 3.11.6).
-    """
-    return re.sub(r"[\\\[\]]", r"\\\g<0>", message)
-
-
-def link(url: str) -> str:
-    """Return a link to a page for a SARIF message.
-
-    If opening the URL is not safe, the result is the escaped URL.
-    """
-    address = safe_link(url)
-    return f"[{plain_text(url)}]({quote(address, safe=DESTINATION)})" if address else plain_text(url)
-
-
-def notification(level: str, text: str) -> dict[str, Any]:
-    return {"level": level, "message": {"text": plain_text(text)}}
-
-
-def message(title: str, summary: str, place: str, url: str, state: str = "") -> dict[str, str]:
-    """Return the message of a SARIF result, with a link to the page.
-
-    `state` is the name of a journey's state.
-    """
-    at = f" At {plain_text(place)}." if place else ""
-    name = f"{plain_text(f'“{state}”')}, " if state else ""
-    return {"text": f"{plain_text(f'{title}: {summary}')}{at} On {name}{link(url)}."}
-
-
-def location(url: str, source: str = "") -> dict[str, Any]:
-    """Return the location of a SARIF result on a page.
-
-    It contains the HTML of the element.
-    """
-    region = {**REGION} | ({"snippet": {"text": source}} if source else {})
-    return {"physicalLocation": {"artifactLocation": {"uri": relative_path(url)}, "region": region}}
-
-
-def relative_path(url: str) -> str:
-    """Return the relative file path for a page's URL.
-
-    It begins with the host and the URL's path. The query is in the file name.
-
-    GitHub refuses addresses with a scheme, and would read a host before a port as a scheme, perhaps even if the colon
-    were encoded: so an underscore replaces the colon. Empty segments, "." and ".." are left out.
-    """
-    parts = split_url(url)
-    host = parts.netloc.rpartition("@")[2].replace("[", "").replace("]", "").replace(":", "_")
-    segments = [host, *page_path(url).split("/")]
-    encoded = (STRAY_PERCENT.sub("%25", quote(segment, safe=SEGMENT, errors="replace")) for segment in segments)
-    return "/".join(segment for segment in encoded if unquote(segment).strip() not in ("", ".", ".."))
 
 
 def suppressions(reasons: Iterable[str]) -> list[dict[str, str]]:

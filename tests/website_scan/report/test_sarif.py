@@ -17,7 +17,7 @@ from tests.website_scan.command.reports import check_result, judged_report
 from website_scan import __version__
 from website_scan.findings import ScanType, Severity
 from website_scan.places import Element, RedirectHop, Rows
-from website_scan.report import sarif
+from website_scan.report import sarif, sarif_messages
 from website_scan.report_json import ExportJson
 
 PAGES = "https://scan.example.com/docs/checks/"
@@ -55,7 +55,7 @@ def results(*exports: ExportJson) -> list[dict[str, Any]]:
     ],
 )
 def test_page_location_is_a_relative_path(url: str, uri: str) -> None:
-    assert sarif.relative_path(url) == uri
+    assert sarif_messages.relative_path(url) == uri
     assert_is_file(uri)
     jsonschema.validate(uri, {"format": "uri-reference"}, format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER)
 

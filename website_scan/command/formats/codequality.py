@@ -13,7 +13,7 @@ from website_scan.command.gate import LOG_IN_MESSAGE, CommandReport, CommandResu
 from website_scan.fingerprints import page_path
 from website_scan.report.levels import finding_level
 from website_scan.report.places import occurrences_by_fingerprint
-from website_scan.report.sarif import relative_path
+from website_scan.report.sarif_messages import relative_path
 from website_scan.report_json import ExportedFinding
 from website_scan.wording import message_without_places
 from website_scan.written_urls import split_url
