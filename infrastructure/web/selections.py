@@ -7,19 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from infrastructure.api.errors import NotFound
+from infrastructure.api.errors import NotFound, ServiceUnavailable
 from website_scan.errors import Refusal
 
 T = TypeVar("T")
 # A request with an action on thousands of rows stops after this time, so that it does not occupy its process for long.
 MAX_BATCHES_S = 10.0
-
-
-class TooManyRows(Refusal):
-    """Raised for the rows that are left when an action takes too long."""
-
-    code = "TOO_MANY_ROWS"
-    status = 503
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +48,7 @@ def apply_in_batches(ids: Sequence[str], size: int, action: Callable[[Sequence[s
     deadline = time.monotonic() + MAX_BATCHES_S
     for begin in range(0, len(ids), size):
         if time.monotonic() > deadline:
-            return Outcome(done, TooManyRows("There are too many of them for one request. Repeat the action."))
+            return Outcome(done, ServiceUnavailable("There are too many of them for one request. Repeat the action."))
         try:
             done += action(ids[begin : begin + size])
         except Refusal as refusal:
