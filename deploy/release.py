@@ -77,7 +77,7 @@ def require_ready(version: str, root: Path) -> None:
     except InvalidVersion:
         parsed = None
     if parsed is None or str(parsed) != version or len(parsed.release) != 3 or parsed.is_prerelease or parsed.local:
-        raise ReleaseRefused(f"{version!r} is no version of a release. Name three numbers: VERSION=1.2.0.")
+        raise ReleaseRefused(f"{version!r} is not the version of a release. Name three numbers: VERSION=1.2.0.")
     if git(root, "status", "--porcelain"):
         raise ReleaseRefused("The working tree has changes. Commit or remove them; `git status` lists them.")
     tags = git(root, "tag", "--list", "v[0-9]*").split()

@@ -50,7 +50,7 @@ def mailbox(raw: str) -> str:
     """Parse the e-mail sender, which is an address with or without a display name."""
     name, _, host = parseaddr(raw)[1].rpartition("@")
     if not name or not host or "\n" in raw:
-        raise ValueError(f"{raw!r} is no e-mail address")
+        raise ValueError(f"{raw!r} is not an e-mail address")
     return raw
 
 

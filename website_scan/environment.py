@@ -75,7 +75,7 @@ def read_variable_in(variables: Mapping[str, str], name: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text"
+        reason = getattr(error, "strerror", None) or "it is not text"
         raise ValueError(f"{path}, which {name}_FILE names, can't be read ({reason}).") from None
 
 
@@ -189,7 +189,7 @@ def browser(raw: str) -> str:
     Raises ValueError.
     """
     if raw not in ("auto", "off") and shutil.which(raw) is None:
-        raise ValueError(f"{raw} is no program that can be run")
+        raise ValueError(f"{raw} is not a program that can be run")
     return raw
 
 

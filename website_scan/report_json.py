@@ -291,7 +291,7 @@ class ExportJson(ReportHead):
     repeated_checks: NotRequired[Annotated[list[ExportedRepeatedCheck], Published.PRESENT]]
     caps: list[ExportedCap]
     held: Annotated[
-        str, "What holds the score, and what it is after fixing the first of it; empty if no cap lowers it."
+        str, "The findings that keep the score low, and the score after fixing them; empty if no cap lowers it."
     ]
     catalogue_version: str
     site_evidence_at: NotRequired[

@@ -166,4 +166,4 @@ class DisputeSerializer(Input):
     class Meta:
         ref_name = "AssessmentDispute"
 
-    reason = _text(MAX_REASON_LENGTH, "Why it is no failure. Members read it in reports, too.")
+    reason = _text(MAX_REASON_LENGTH, "Why it is not a failure. Members read it in reports, too.")

@@ -131,7 +131,7 @@ def dispute(*, caller: Caller, assessment_id: str, finding_id: int, reason: str)
     Disputing it again replaces the reason. Raises NotFound, AssessmentFinished, MuteLimit and InvalidParams.
     """
     if not reason:
-        raise InvalidParams("reason must explain why this is no failure.", "reason")
+        raise InvalidParams("reason must explain why this is not a failure.", "reason")
     with transaction.atomic():
         assessment, page, finding = _finding_of(caller, assessment_id, finding_id)
         before = {"reason": finding.dispute_reason} if finding.is_disputed else {}

@@ -76,7 +76,9 @@ def test_header_fits_a_phone_with_a_long_organization_name(
     assert ends[-1] <= PHONE["width"]
 
 
-@pytest.mark.parametrize("path", ["/account/quiet-hours/", "/o/home/maintenance/new"])
+@pytest.mark.parametrize(
+    "path", ["/account/quiet-hours/", "/o/home/maintenance/new", "/o/home/monitors/new", "/o/home/lists/new"]
+)
 def test_new_form_proposes_the_time_zone_of_the_browser(
     visit: Visit, ada: User, live_server: pytest_django.live_server_helper.LiveServer, path: str
 ) -> None:

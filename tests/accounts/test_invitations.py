@@ -279,7 +279,7 @@ def test_invitation_mail_links_only_to_this_host(home: Member, owner: User) -> N
     sent = mail.outbox[-1]
     assert sent.subject == "owner@people.test invites you to localhost:8000"
     words = sent.body.replace(WORD_JOINER, "")
-    assert "owner@people.test has invited you to join this organization at http://localhost:8000 as member:" in words
+    assert "owner@people.test has invited you to join this organization at http://localhost:8000 as a member:" in words
     assert "If you do not know owner@people.test" in words
     assert "evil.example.com" in words
     assert "evil.example.com" not in sent.body, "no mail program makes a link of it"

@@ -11,8 +11,10 @@ from django.db import connection
 from accounts.members import change_role, remove_member
 from accounts.models import ActivityEvent, Membership, User
 from accounts.pages import organization
+from accounts.pages.role_table import TASKS
 from accounts.services import AccountRefused
 from tests.factories import Member, browser_of, member_of, person_of
+from tests.page_reading import page_of
 
 ROLES = ("owner", "admin", "member", "viewer")
 
@@ -173,6 +175,18 @@ def test_member_is_removed_after_confirmation(memberships_by_role: dict[str, Mem
     assert Membership.objects.filter(pk=memberships_by_role["viewer"].pk).exists()
     assert owner.post(path)["Location"] == "/o/home/members/"
     assert viewer.get("/o/home/members/").status_code == 404
+
+
+@pytest.mark.parametrize("role", ["owner", "viewer"])
+def test_members_page_shows_what_each_role_may_do(memberships_by_role: dict[str, Membership], role: str) -> None:
+    page = page_of(browser_of(memberships_by_role[role].user).get("/o/home/members/"))
+    (table,) = page.xpath("//section[@aria-labelledby='roles']//table")
+    assert table.xpath("thead//th/text()") == ["Task", "Viewer", "Member", "Admin", "Owner"]
+    cells = {row.xpath("string(th)"): row.xpath("td/span/text()") for row in table.xpath("tbody/tr")}
+    assert len(cells) == len(TASKS)
+    assert cells["Share reports, and mute findings"] == ["No", "Yes", "Yes", "Yes"]
+    assert cells["Create and revoke API keys"] == ["No", "No", "Yes", "Yes"]
+    assert cells["Export or delete the organization"] == ["No", "No", "No", "Yes"]
 
 
 def test_member_list_is_paginated(

@@ -14,6 +14,7 @@ from tests.factories import Member
 from tests.page_reading import browser_of, page_of, text_of
 from tests.populated_monitors import finding, make_monitor, news
 from tests.queries import counted
+from tests.sites.lists.cast import make_list
 
 SITES = 1_000
 
@@ -60,6 +61,44 @@ def test_overview_begins_with_urgent_problems(home: Member) -> None:
     assert "Monitors that notify nobody" in text
     form = page_of(browser_of(home).get("/o/home/")).xpath("//form[@id='new-scan']")[0]
     assert len(form.xpath(".//input[not(@type='hidden')]")) == 1
+
+
+def test_overview_lists_outages_failed_runs_and_forced_pauses(home: Member) -> None:
+    now = timezone.now()
+    host = "bakery.example.com"
+    SiteState.objects.create(
+        organization=home.organization, host=host, url=f"https://{host}/", scanned_at=now, urgency=1,
+        failing_since=now - timedelta(hours=2), error_message="Nothing answers on port 443.",
+    )  # fmt: skip
+    make_monitor(home, name="Shop", pages=["https://shop.example.com/"], failing_since=now - timedelta(hours=1))
+    make_monitor(
+        home, name="Held", pages=["https://held.example.com/"], paused_at=now - timedelta(hours=3), pause_reason="quota"
+    )
+    broken = make_monitor(home, name="Broken", pages=["https://broken.example.com/"])
+    error = {"error_code": "INTERNAL_ERROR", "error_message": "The scan stopped."}
+    broken.runs.create(due_at=now - timedelta(minutes=5), not_before=now, ended_at=now, status="failed", **error)
+    site_list = make_list(home, name="Schools")
+    site_list.runs.create(
+        types=["seo"], pages_per_entry=1, window_hours=1, entries=1, status="failed",
+        started_at=now - timedelta(minutes=10), **error,
+    )  # fmt: skip
+    worse = make_monitor(home, name="Slower", pages=["https://slower.example.com/"])
+    changes = news(worse=[finding("Slow")])
+    worse.runs.create(due_at=now - timedelta(minutes=20), not_before=now, status="done", ended_at=now, news=changes)
+    (section,) = page_of(browser_of(home).get("/o/home/")).xpath("//section[@aria-labelledby='attention-title']")
+    rows = [" ".join(row.text_content().split()) for row in section.xpath(".//li | h3")]
+    assert rows[:10] == [
+        "Unreachable",
+        "Down Shop since 60 minutes ago",
+        f"Down {host} since 2 hours ago Nothing answers on port 443.",
+        "Runs that failed",
+        "Failed Broken 5 minutes ago The scan stopped.",
+        "Failed Schools 10 minutes ago The scan stopped.",
+        "Paused by the plan",
+        "Paused Held since 3 hours ago This month\N{RIGHT SINGLE QUOTATION MARK}s scans are used up.",
+        "Worse than in the run before",
+        "Slower 1 worse 20 minutes ago",
+    ]
 
 
 def test_overview_of_monitored_sites_does_not_say_that_reports_are_missing(home: Member) -> None:

@@ -155,6 +155,6 @@ def test_site_docs_does_not_overwrite_other_folders(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("precious")
     with pytest.raises(CommandError, match="something other"):
         call_command("site_docs", str(tmp_path))
-    with pytest.raises(CommandError, match="is no address"):
+    with pytest.raises(CommandError, match="is not an address"):
         call_command("site_docs", str(tmp_path / "new"), "--url", "docs.example.com")
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]

@@ -118,10 +118,10 @@ def test_single_reports_of_two_hosts_are_compared(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "is no report"),
-        ("{}", "is no report"),
-        ("[1]", "is no report"),
-        ("\x00", "is no report"),
+        ("", "is not a report"),
+        ("{}", "is not a report"),
+        ("[1]", "is not a report"),
+        ("\x00", "is not a report"),
         (json.dumps(report({"a": "fail"}) | {"type": "seo", "error": {"code": "TIMEOUT"}}), "failed"),
         (json.dumps(report({}) | {"type": "security"}), "no report of the same type and page in common"),
         (json.dumps(report({}) | {"categories": 1}), "is not as `scan --format full` wrote it"),

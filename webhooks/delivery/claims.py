@@ -80,7 +80,8 @@ CLAIM = f"""
     )
     RETURNING delivery.id, delivery.webhook_id, delivery.attempts_made + 1, webhook.url,
         webhook.failing_since IS NOT NULL, webhook.format, event.id, event.kind, event.body,
-        event.scan_id IS NULL AND event.audit_id IS NULL AND event.monitor_id IS NULL, event.request_id,
+        event.scan_id IS NULL AND event.audit_id IS NULL AND event.monitor_id IS NULL AND event.site_list_id IS NULL,
+        event.request_id,
         webhook.encrypted_secret, ARRAY(
             SELECT former.encrypted_secret FROM webhooks_formersecret AS former
             WHERE former.webhook_id = webhook.id AND former.expires_at > %(now)s ORDER BY former.expires_at, former.id

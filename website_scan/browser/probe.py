@@ -44,7 +44,7 @@ AXE_TIME_SHARE = 0.65
 FURTHER_LOADS = 1
 # Their checks judge what a phone shows and downloads.
 JUDGED_ON_PHONES = frozenset({ScanType.PERFORMANCE, ScanType.SEO})
-NOT_A_PAGE = "The page is no page that a browser shows."
+NOT_A_PAGE = "The page is not one that a browser shows."
 NOTHING = BrowserLoad(
     product="",
     first=Load(None, None, (), None, 0.0, 0.0, ()),

@@ -50,7 +50,7 @@ def allow_option_hint(url: str, network: Network) -> str:
         return ""
     if address.is_unspecified:
         suggestion = f"{target.scheme}://localhost:{target.port}{target.path}"
-        return f"{target.host} is no address of a page: did you mean {suggestion}?"
+        return f"{target.host} is not the address of a page: did you mean {suggestion}?"
     address_network = ip_network(address)
     if refusal(address, (address_network,), (), scanning.SCAN_DENIED_NETWORKS):
         return ""

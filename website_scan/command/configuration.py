@@ -154,7 +154,7 @@ def _score(value: object) -> int:
     if isinstance(value, bool) or re.fullmatch(r"[-+]?[0-9]+(\.[0-9]+)?", text) is None:
         raise ValueError(f"{text!r} is not a score between 0 and 100; use 80, or by type security=90,seo=70")
     if "." in text:
-        raise ValueError(f"{text} is no whole number, as scores are, between 0 and 100")
+        raise ValueError(f"{text} is not a whole number, as scores are, between 0 and 100")
     if not 0 <= int(text) <= 100:
         raise ValueError(f"a score must be between 0 and 100, and {text} is not")
     return int(text)

@@ -49,7 +49,7 @@ def serve_folder(folder: Path) -> Iterator[str]:
     """
     root = folder.resolve()
     if not root.is_dir():
-        raise WrongUsage(f"--serve: {folder} is no folder.")
+        raise WrongUsage(f"--serve: {folder} is not a folder.")
     with _FolderServer(root) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         thread.start()

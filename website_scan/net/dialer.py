@@ -191,7 +191,7 @@ class Dialer:
             try:
                 address = ip_address(text)
             except ValueError:
-                raise Blocked(f"{host} resolves to something that is no address.") from None
+                raise Blocked(f"{host} resolves to something that is not an address.") from None
             if reason := addresses.refusal(address, exempted, own, self._policy.denied_networks):
                 # Messages for users must not reveal internal DNS records.
                 logger.info("egress to %s on port %d is refused: %s", host, port, reason)

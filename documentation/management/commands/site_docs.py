@@ -28,7 +28,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, folder: Path, url: str, **options: Any) -> None:
         if url and not (split_url(url).scheme in ("http", "https") and split_url(url).netloc):
-            raise CommandError(f"{url} is no address: write it as https://example.com/ or https://example.com/scans/.")
+            raise CommandError(
+                f"{url} is not an address: write it as https://example.com/ or https://example.com/scans/."
+            )
         if folder.exists() and any(folder.iterdir()) and not (folder / SITE_MARKER).is_file():
             raise CommandError(f"{folder} contains something other than such a site. Use another folder, or empty it.")
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -84,7 +84,9 @@ def _read_reports(path: Path) -> list[ExportJson]:
             exports = []
             break
     if not exports:
-        raise CommandError(f"{path} is no report: write it with `manage.py scan --format full`.", returncode=EXIT_USAGE)
+        raise CommandError(
+            f"{path} is not a report: write it with `manage.py scan --format full`.", returncode=EXIT_USAGE
+        )
     return exports
 
 

@@ -178,7 +178,7 @@ class RemainingForm(RefusalForm):
 
 class DisputeForm(RefusalForm):
     reason = forms.CharField(
-        label="Why is it no failure?",
+        label="Why is it not a failure?",
         help_text="Members read the reason in reports, too.",
         max_length=MAX_REASON_LENGTH,
         widget=forms.Textarea(attrs={"rows": 3}),

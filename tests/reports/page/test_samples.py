@@ -13,6 +13,7 @@ from reports.page.frozen import FROZEN, frozen_page
 from reports.page.sample import PAGES, SHOP, Sample, SamplePage, find_sample, page_of, samples_of_page
 from website_scan.catalogue import checks
 from website_scan.findings import ScanType
+from website_scan.report.cap_sentence import score_cap_sentence
 
 pytestmark = pytest.mark.django_db
 SAMPLES = [(page, scan_type) for page in PAGES for scan_type in page.types]
@@ -72,6 +73,16 @@ def test_sample_contains_no_local_address(sample_page: SamplePage, scan_type: Sc
         if len(sample_page.types) > 1
         else []
     )
+
+
+@pytest.mark.parametrize(("sample_page", "scan_type"), SAMPLES)
+def test_sample_says_what_keeps_its_score_low(sample_page: SamplePage, scan_type: ScanType) -> None:
+    """Regression test: samples had a sentence about caps that reports have no longer."""
+    sample = find_sample(sample_page.names[scan_type])
+    assert sample is not None
+    assert sample.scoring is not None
+    export = sample.export_json
+    assert export["held"] == score_cap_sentence(sample.scoring, [cap["reason"] for cap in export["caps"]])
 
 
 def score_of(sample: Sample) -> int:

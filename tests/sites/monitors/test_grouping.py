@@ -219,6 +219,22 @@ def test_people_get_alerts_of_their_monitors(owner: Member, ann: User, site: Scr
         assert {number for number in range(3) if f"www{number}.example.com" in texts[email]} == numbers
 
 
+def test_channels_get_alerts_of_monitors_that_chose_them(owner: Member, slack: Webhook, site: ScriptedSite) -> None:
+    other, _ = register_webhook(owner, "https://example.com/other", ["monitor.alert"])
+    urls = [f"https://www{number}.example.com/{number}" for number in range(3)]
+    choices: tuple[list[str], ...] = ([slack.id], [other.id], [])
+    monitors = [
+        monitor
+        for url, webhook_ids in zip(urls, choices, strict=True)
+        for monitor in make_monitors(owner, [url], webhook_ids=webhook_ids)
+    ]
+    site.results_by_path = {f"/{number}": UNREACHABLE for number in range(3)}
+    run_monitors(monitors, site, BEGIN)
+    assert send_alerts(BEGIN + 10 * MINUTE) == 2
+    assert chat_headlines(slack) == ["Unreachable: www0.example.com"]
+    assert chat_headlines(other) == ["Unreachable: www1.example.com"]
+
+
 def test_organizations_never_share_a_message(owner: Member, ann: User, site: ScriptedSite) -> None:
     other = member_of("Other", "business")
     other.organization.membership_set.create(user=ann, role="member")

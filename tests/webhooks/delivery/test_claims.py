@@ -16,6 +16,7 @@ from django.utils import timezone
 from infrastructure import encryption
 from tests.factories import Member, key_caller, make_scan
 from tests.queries import explained
+from tests.sites.lists.cast import make_list
 from tests.sites.monitors.cast import make_monitor
 from webhooks import services
 from webhooks.delivery.claims import MAX_ATTEMPTS_PER_RECEIVER, DeliveryClaim, claim, mark_held_deliveries, next_due_at
@@ -280,15 +281,19 @@ def test_next_due_time_ignores_disabled_webhooks(home: Member) -> None:
 
 
 def test_claimed_test_events_are_marked(home: Member) -> None:
+    """Regression test: events of lists were claimed as tests, so that a failed delivery was not tried again."""
     webhook = webhook_to_receiver(home, "a:80")
     for event in (
         Event.objects.create(organization=home.organization, kind="scan.completed", body=b"{}", scan=make_scan(home)),
         Event.objects.create(
             organization=home.organization, kind="monitor.changed", body=b"{}", monitor=make_monitor(home)
         ),
+        Event.objects.create(
+            organization=home.organization, kind="list.completed", body=b"{}", site_list=make_list(home, name="Schools")
+        ),
         Event.objects.create(organization=home.organization, kind="scan.completed", body=b"{}"),
     ):
         Delivery.objects.create(webhook=webhook, event=event)
     is_test = {claimed.event_id: claimed.is_test for claimed in claim_due()}
     assert is_test == {event.id: event.is_test for event in Event.objects.all()}
-    assert sorted(is_test.values()) == [False, False, True]
+    assert sorted(is_test.values()) == [False, False, False, True]

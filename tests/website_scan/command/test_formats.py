@@ -519,6 +519,15 @@ def test_text_is_wrapped_except_for_addresses_and_code(width: int) -> None:
     assert lines[lines.index("      PHP:") + 1 :][:2] == ["        <?php", "        exit;"]
 
 
+def test_wrapped_lines_are_indented_below_the_title() -> None:
+    lines = list(text(judged_report(LONG), width=60))
+    (title,) = (number for number, line in enumerate(lines) if line.startswith("  ✗ long is wrong (high, "))
+    assert lines[title + 1].startswith("    Words Words")
+    assert lines[title + 2].startswith("    Words Words")
+    (fix,) = (number for number, line in enumerate(lines) if line.startswith("    Fix: Sentences"))
+    assert lines[fix + 1].startswith("         Sentences")
+
+
 def test_text_ends_with_one_line_for_each_report(capsys: pytest.CaptureFixture[str]) -> None:
     url, other = "https://example.com/", "https://example.com/shop"
     reports = [

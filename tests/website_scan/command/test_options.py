@@ -55,8 +55,8 @@ def test_minimum_scores_are_parsed(raw: object, expected: dict[str, int]) -> Non
 @pytest.mark.parametrize(
     ("raw", "words"),
     [
-        ("99.5", "99.5 is no whole number"),
-        ("seo=99.5", "99.5 is no whole number"),
+        ("99.5", "99.5 is not a whole number"),
+        ("seo=99.5", "99.5 is not a whole number"),
         ("abc", "'abc' is not a score between 0 and 100; use 80, or by type security=90,seo=70"),
         ("101", "a score must be between 0 and 100, and 101 is not"),
         ("speed=80", "'speed' is none of security"),

@@ -175,8 +175,8 @@ class TestServe:
     @pytest.mark.parametrize(
         ("arguments", "complaint"),
         [
-            (["--serve", "nowhere"], "nowhere is no folder"),
-            (["--serve", "secret.txt"], "secret.txt is no folder"),
+            (["--serve", "nowhere"], "nowhere is not a folder"),
+            (["--serve", "secret.txt"], "secret.txt is not a folder"),
             (["/about/"], "specify its folder with --serve"),
             (["https://example.com/", "--serve", "public"], "use a path such as /"),
             (["--serve", "public", "--server", "https://scan.example.com"], "works only for scans from this machine"),

@@ -229,8 +229,8 @@ def test_hosts_file_takes_precedence_over_DNS(hosts_file: Path, monkeypatch: pyt
         ("10.0.0.1", "private"),
         ("fe80::1%eth0", "not global unicast"),
         ("::ffff:10.0.0.1", "carries 10.0.0.1, which is private"),
-        ("0177.0.0.1", "something that is no address"),
-        ("elsewhere.example.net", "something that is no address"),
+        ("0177.0.0.1", "something that is not an address"),
+        ("elsewhere.example.net", "something that is not an address"),
     ],
 )
 def test_addresses_of_the_hosts_file_are_checked(

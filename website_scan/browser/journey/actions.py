@@ -132,7 +132,7 @@ class Actions:
             case "file":
                 raise StepFailed(f"{describe_element(target)} is a field for files, which a journey does not upload.")
             case "none" | "label":
-                raise StepFailed(f"{describe_element(target)} is no field.")
+                raise StepFailed(f"{describe_element(target)} is not a field.")
             case "check":
                 return await self._check(target, element, field, value, deadline)
         state = dict(await deadline.run(self._finder.prepare(element, None, may_be_covered=True)))

@@ -135,7 +135,7 @@ class StepRunner:
         base = self._activity.url if self._activity.documents else None
         url = Url.parse(step.url, base if base != "about:blank" else None)
         if url is None or not url.is_http:
-            raise StepFailed(f"{step.url[:200]} is no address of a web page.")
+            raise StepFailed(f"{step.url[:200]} is not the address of a web page.")
         if not self._request.allowed(url.href):
             raise StepFailed(f"{origin_of(url.href)} is not part of the site.")
         response = await deadline.run(self._page.send("Page.navigate", {"url": url.href}))

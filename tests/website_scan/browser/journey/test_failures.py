@@ -71,7 +71,7 @@ FAILURES: dict[str, tuple[Step, str]] = {
         Change(target=css("#file"), value="x", timeout_s=S),
         "the element `#file` is a field for files, which a journey does not upload.",
     ),
-    "no field": (Change(target=css("#text"), value="x", timeout_s=S), "the element `#text` is no field."),
+    "no field": (Change(target=css("#text"), value="x", timeout_s=S), "the element `#text` is not a field."),
     "read-only": (Change(target=css("#fixed"), value="x", timeout_s=S), "the element `#fixed` is read-only."),
     "date": (
         Change(target=css("#day"), value="24.12.2026", timeout_s=S),
@@ -98,8 +98,11 @@ FAILURES: dict[str, tuple[Step, str]] = {
         WaitForElement(target=css("p"), operator=">=", count=5, timeout_s=S),
         "the element `p` is on the page 2 times instead of at least 5 times.",
     ),
-    "address of no page": (Navigate(url="javascript:alert(1)"), "javascript:alert(1) is no address of a web page."),
-    "file address": (Navigate(url="file:///etc/passwd"), "file:///etc/passwd is no address of a web page."),
+    "address of no page": (
+        Navigate(url="javascript:alert(1)"),
+        "javascript:alert(1) is not the address of a web page.",
+    ),
+    "file address": (Navigate(url="file:///etc/passwd"), "file:///etc/passwd is not the address of a web page."),
 }
 
 
