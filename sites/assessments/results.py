@@ -28,8 +28,8 @@ FIELDS = ("result", "note", "remedy")
 AGAINST_FAILURES = (Result.PASSED, Result.NOT_APPLICABLE)
 # Results that need a note, with what to write.
 WITH_NOTE: Mapping[str, str] = {
-    Result.FAILED: "Say where the page fails, and how.",
-    Result.CANNOT_TELL: "Say why you could not decide.",
+    Result.FAILED: "say where the page fails, and how",
+    Result.CANNOT_TELL: "say why you could not decide",
 }
 
 
@@ -131,7 +131,7 @@ def set_remaining(*, caller: Caller, assessment_id: str, criterion: str, result:
 
 def _refuse_missing_note(result: str, note: str) -> None:
     if result in WITH_NOTE and not note:
-        raise InvalidParams(f"note is required for the result “{Result(result).label}”. {WITH_NOTE[result]}", "note")
+        raise InvalidParams(f"The result “{Result(result).label}” needs a note: {WITH_NOTE[result]}.", "note")
 
 
 def refuse_unknown_criterion(assessment: Assessment, criterion: str) -> None:

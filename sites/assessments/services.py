@@ -326,7 +326,7 @@ def _insert_pages(
 
 def _refuse_unnamed_state(name: str) -> None:
     if not name:
-        raise InvalidParams("name is required for a state. Say how to reach it, such as: Cart with one item.", "name")
+        raise InvalidParams("A state needs a name that says how to reach it, such as: Cart with one item.", "name")
 
 
 def _refuse_other_site(assessment: Assessment, audit: Audit | None, target: Target) -> None:
@@ -335,7 +335,7 @@ def _refuse_other_site(assessment: Assessment, audit: Audit | None, target: Targ
     if site_of(target.host) == site:
         return
     if audit is None or not AuditPage.objects.filter(audit=audit, url=target.url).exists():
-        raise InvalidParams(f"url must be an address of {site}, the site of this assessment.", "url")
+        raise InvalidParams(f"The address must be one of {site}, the site of this assessment.", "url")
 
 
 def _current_digest(assessment: Assessment, audit: Audit | None, url: str) -> str:

@@ -117,11 +117,11 @@ def test_result_without_a_needed_note_keeps_its_input(client: Client, assessment
     values = {"version": "0", "result": "cannot_tell", "note": "", "remedy": "Try a phone."}
     response = client.post(path_of(assessment, "/pages/1/results/2.4.3"), values)
     assert response.status_code == 400
-    assert "Say why you could not decide." in text_of(response)
+    assert "The result “Cannot tell” needs a note: say why you could not decide." in text_of(response)
     row = page_of(response)
     assert strings(row, "//textarea[@aria-invalid]/@name") == ["note"]
     assert row.xpath("string(//textarea[@name='remedy'])").strip() == "Try a phone."
     remaining = client.post(path_of(assessment, "/criteria/2.4.3/remaining"), {"result": "failed", "note": ""})
     assert remaining.status_code == 400
     (problem,) = page_of(remaining).xpath("//p[@id='id_note_error']")
-    assert problem.text_content() == "note is required for the result “Failed”. Say where the page fails, and how."
+    assert problem.text_content() == "The result “Failed” needs a note: say where the page fails, and how."

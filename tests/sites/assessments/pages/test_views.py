@@ -232,7 +232,7 @@ def test_log_has_sentences_for_all_actions(client: Client, home: Member, assessm
 def test_sample_lists_pages_and_adds_states(client: Client, assessment: Assessment) -> None:
     response = client.post(path_of(assessment, "/pages"), {"url": f"{HOST}/cart", "is_state": "on"})
     assert response.status_code == 400
-    assert errors_of(response) == ["name is required for a state. Say how to reach it, such as: Cart with one item."]
+    assert errors_of(response) == ["A state needs a name that says how to reach it, such as: Cart with one item."]
     assert errors_of(client.post(path_of(assessment, "/pages"), {"url": "http://localhost/"}))
     client.post(path_of(assessment, "/pages"), {"url": f"{HOST}/cart", "name": "Cart", "is_state": "on"})
     text = text_of(client.get(path_of(assessment, "/pages")))
