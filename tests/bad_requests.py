@@ -1071,6 +1071,7 @@ def sample_group() -> Iterator[BadRequest]:
         yield from operation.values("result", *NON_STRING_VALUES, "", "Passed", "pass", "\ud800")
         yield from operation.values("note", *NON_STRING_VALUES, "a\u0000", "\ud800")
         yield operation.named_request("note: 10,001 characters", note="a" * 10_001)
+        yield from operation.fields({"result": "failed", "note": ""}, {"result": "cannot_tell", "note": " "})
         for criterion in ("9.9.9", "2.4", "1.4.6", "x", "%00", "%F0%9F%92%A9", "2.4.3%0A"):
             yield operation.with_ids(criterion=criterion).request(body=operation.valid_body)
     yield from PUT_RESULT.values("version", None, True, -1, 1, 1.0, "0", 10**18, 10**30)
@@ -1092,6 +1093,7 @@ def sample_group() -> Iterator[BadRequest]:
     yield POST_SAMPLE_PAGE.named_request("name: 201 characters", name="a" * 201)
     yield from POST_SAMPLE_PAGE.fields({"is_state": True}, {"is_state": 1}, {"is_state": None}, {"reason": "added"})
     yield POST_SAMPLE_PAGE.named_request("of the sample", url="{assessed_page}")
+    yield from POST_SAMPLE_PAGE.fields({"url": OTHER_PAGE}, {"url": OTHER_PAGE, "name": "Cart", "is_state": True})
     yield from PATCH_SAMPLE_PAGE.values("name", *NON_STRING_VALUES, "a\u0000", "\ud800")
     yield PATCH_SAMPLE_PAGE.named_request("name: 201 characters", name="a" * 201)
     for operation in (GET_RESULTS, GET_ASSESSMENT_FINDINGS):

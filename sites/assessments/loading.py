@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from django.db.models import Case, CharField, Count, F, Q, QuerySet, Sum, Value, When
 
@@ -25,6 +26,7 @@ from sites.models import (
     AssessmentResult,
 )
 from website_scan.accessibility.standards import Standard, SuccessCriterion, required_criteria
+from website_scan.messages import agreeing, counted
 from website_scan.timestamps import timestamp
 
 Result = AssessmentResult.Result
@@ -37,6 +39,23 @@ COUNTED_OUTCOME = Case(When(is_failing=True, then=FAILED), default=F("result"), 
 
 # A person's result is older than a change of the page.
 OLDER_THAN_PAGE = Q(tested_at__lt=F("page__changed_at"))
+
+
+@dataclass(frozen=True, slots=True)
+class OlderResults:
+    """Numbers of results that are older than changes of their pages, of those without a failure, and of the pages."""
+
+    results: int
+    without_failure: int
+    pages: int
+
+    @property
+    def sentence(self) -> str:
+        """Return the numbers in words, or an empty string if there is no such result."""
+        if not self.results:
+            return ""
+        verb, changes = agreeing(self.results, "is", "are"), agreeing(self.results, "a change", "changes")
+        return f"{counted(self.results, 'result')} {verb} older than {changes} of {counted(self.pages, 'page')}."
 
 
 def standard_criteria(assessment: Assessment) -> tuple[SuccessCriterion, ...]:
@@ -96,6 +115,16 @@ def outdated_counts(assessment: Assessment) -> dict[str, dict[str, int]]:
     for criterion, outcome, number in rows:
         counts.setdefault(criterion, {})[outcome] = number
     return counts
+
+
+def older_results(assessment: Assessment) -> OlderResults:
+    """Count the results that are older than changes of their pages. Executes one query."""
+    numbers = assessment.results.filter(OLDER_THAN_PAGE).aggregate(
+        results=Count("id"),
+        without_failure=Count("id", filter=Q(result__in=(Result.PASSED, Result.NOT_APPLICABLE))),
+        pages=Count("page_id", distinct=True),
+    )
+    return OlderResults(**numbers)
 
 
 def decided_results(assessment: Assessment) -> QuerySet[AssessmentResult]:

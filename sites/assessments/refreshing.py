@@ -18,13 +18,12 @@ from django.utils import timezone
 
 from accounts import access
 from infrastructure.leases import RELEASED, Lease, written
-from reports.models import Report
 from reports.mutes.services import active_mutes
 from sites.assessments import log
 from sites.assessments.counting import count_findings, set_passes
+from sites.assessments.evidence import digest_of, report_of
 from sites.assessments.services import criteria_of, enqueue_refresh
-from sites.audits.conformance import TYPE
-from sites.models import Assessment, AssessmentFinding, AssessmentPage, Audit, AuditPage
+from sites.models import Assessment, AssessmentFinding, AssessmentPage, Audit
 from sites.models.assessment import FrozenPlace
 from website_scan.report.conformance import criteria_of as criteria_of_references
 from website_scan.report.mute_matching import Mutes
@@ -51,7 +50,7 @@ def copy_results(assessment_id: str) -> None:
     if audit is None:
         _finish(assessment, token, None, EXPIRED)
         return
-    pages = assessment.pages.filter(is_state=False).exclude(copied_audit_id=audit.id)
+    pages = assessment.pages.exclude(copied_audit_id=audit.id)
     for page_id in pages.order_by("number").values_list("id", flat=True):
         if not written(partial(_copy_page, assessment, token, audit, page_id, mutes)):
             logger.warning("another worker copies the results of %s, or it was deleted", assessment.id)
@@ -90,32 +89,24 @@ def _copy_page(assessment: Assessment, token: uuid.UUID, audit: Audit, page_id: 
         page = assessment.pages.select_for_update(no_key=True).filter(id=page_id).first()
         if page is None:  # Somebody has removed it.
             return True
-        report = _report_of(audit, page.url)
-        page.is_missing = report is None
-        if report is not None:
-            copier = _PageCopier(assessment, page, report.export_json, audit.completed_at or audit.created_at, mutes)
-            copier.copy()
-            page.scan_id = report.scan_id
-            _compare_content(page, report.facts.get("content_digest", ""), copier.judged_at)
+        report = report_of(audit, page.url)
+        judged_at = audit.completed_at or audit.created_at
+        if not page.is_state:
+            page.is_missing = report is None
+            if report is not None:
+                _PageCopier(assessment, page, report.export_json, judged_at, mutes).copy()
+                page.scan_id, page.judged_at = report.scan_id, judged_at
+        # People alone test a state, but a change of the page at its address may change the state, too.
+        _compare_content(page, digest_of(report), judged_at)
         page.copied_audit_id = audit.id
         page.save()
     return True
-
-
-def _report_of(audit: Audit, url: str) -> Report | None:
-    rows = AuditPage.objects.filter(audit=audit, url=url, status=AuditPage.Status.DONE)
-    result = next((results[TYPE] for results in rows.values_list("results", flat=True) if TYPE in results), None)
-    if result is None:
-        return None
-    reports = access.rows(Report, audit.organization_id).filter(scan_id=result["scan_id"])
-    return reports.defer("body", "exhibits", "waterfall", "screenshot", "page_picture", "film", "pictures").first()
 
 
 def _compare_content(page: AssessmentPage, digest: str, judged_at: datetime) -> None:
     if digest and page.digest and digest != page.digest:
         page.changed_at = judged_at
     page.digest = digest or page.digest
-    page.judged_at = judged_at
 
 
 class _PageCopier:

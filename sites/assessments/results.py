@@ -26,6 +26,11 @@ Result = AssessmentResult.Result
 FIELDS = ("result", "note", "remedy")
 # A person may not decide these results against an automatic failure.
 AGAINST_FAILURES = (Result.PASSED, Result.NOT_APPLICABLE)
+# Results that need a note, with what to write.
+WITH_NOTE: Mapping[str, str] = {
+    Result.FAILED: "say where the page fails, and how",
+    Result.CANNOT_TELL: "say why you could not decide",
+}
 
 
 class CriterionNotFound(NotFound):
@@ -60,7 +65,8 @@ def set_result(
 
     `values` are the validated fields of `ResultSerializer`. If the stored result already has these values, nothing
     changes, whatever the version, unless the page has changed since: then the person has tested it again. Raises
-    NotFound, AssessmentFinished, ResultChanged, and InvalidParams for a result against an open automatic failure.
+    NotFound, AssessmentFinished, ResultChanged, and InvalidParams for a result against an open automatic failure, or
+    for one that needs a note. An open automatic failure explains itself.
     """
     with transaction.atomic():
         assessment = open_assessment(caller, assessment_id)
@@ -80,6 +86,8 @@ def set_result(
         if row.open_failures and changed.get("result") in AGAINST_FAILURES:
             text = "An automatic check proves a failure on this page. Dispute the finding with a reason first."
             raise InvalidParams(text, "result")
+        if not row.open_failures and ("result" in changed or "note" in changed):
+            _refuse_missing_note(changed.get("result", row.result), changed.get("note", row.note))
         before = {name: getattr(row, name) for name in changed}
         for name, value in changed.items():
             setattr(row, name, value)
@@ -96,11 +104,13 @@ def set_result(
 def set_remaining(*, caller: Caller, assessment_id: str, criterion: str, result: str, note: str = "") -> int:
     """Store the same result on all pages on which the criterion is untested, and return their number.
 
-    Pages with an open automatic failure are left out. Raises NotFound and AssessmentFinished.
+    Pages with an open automatic failure are left out. Raises NotFound, AssessmentFinished, and InvalidParams for a
+    result that needs a note.
     """
     with transaction.atomic():
         assessment = open_assessment(caller, assessment_id)
         refuse_unknown_criterion(assessment, criterion)
+        _refuse_missing_note(result, note)
         rows = assessment.results.filter(criterion=criterion, result=Result.UNTESTED, open_failures=0)
         # Locks are taken in the order of the pages, so that two such requests cannot block each other.
         ids = list(rows.select_for_update(no_key=True).order_by("page_id").values_list("id", flat=True))
@@ -117,6 +127,11 @@ def set_remaining(*, caller: Caller, assessment_id: str, criterion: str, result:
             log.record(caller, assessment, "remaining_results", criterion=criterion, after=after)
             touch(assessment)
     return number
+
+
+def _refuse_missing_note(result: str, note: str) -> None:
+    if result in WITH_NOTE and not note:
+        raise InvalidParams(f"The result “{Result(result).label}” needs a note: {WITH_NOTE[result]}.", "note")
 
 
 def refuse_unknown_criterion(assessment: Assessment, criterion: str) -> None:

@@ -90,7 +90,8 @@ class SamplePages(ApiView):
         parameters=[ASSESSMENT, *headers([201], Location=(str, "The address of the page."))],
         responses=responses(
             {201: RETURNED},
-            e400="`INVALID_URL`, or `INVALID_PARAMS`: also for a page that is in the sample, or for too many pages.",
+            e400="`INVALID_URL`, or `INVALID_PARAMS`: also for a page that is in the sample, or of another site, or "
+            "for too many pages.",
             e403="`DOMAIN_BLOCKED`: the page is not publicly accessible, or blocked here.",
             e404=NOT_FOUND,
             e409=FINISHED,
@@ -100,7 +101,8 @@ class SamplePages(ApiView):
     def post(self, request: Request, assessment_id: str) -> Answer[AssessmentPageJson]:
         """Adds a page. If the assessment's audit has the page, its automatic results are copied in the background.
 
-        A state, such as an opened menu, needs a name. It is tested by people only.
+        A state, such as an opened menu, needs a name. It is tested by people only, but a later audit says whether the
+        page at its address has changed.
         """
         values = PageSerializer.judged(json_body(request), policy=scan_policy())
         page = services.add_page(
@@ -180,10 +182,19 @@ class RemainingResults(ApiView):
         tags=["Assessments"],
         request=RemainingSerializer,
         parameters=[ASSESSMENT, CRITERION],
-        responses=responses({200: RETURNED}, e400=INVALID, e404=CRITERION_NOT_FOUND, e409=FINISHED, **BODY_REFUSALS),
+        responses=responses(
+            {200: RETURNED},
+            e400="`INVALID_PARAMS`, which names the field: also for `failed` or `cannot_tell` without a note.",
+            e404=CRITERION_NOT_FOUND,
+            e409=FINISHED,
+            **BODY_REFUSALS,
+        ),
     )
     def post(self, request: Request, assessment_id: str, criterion: str) -> Answer[UpdatedResults]:
-        """Stores the result, and returns the number of pages. Pages with an open automatic failure are left out."""
+        """Stores the result, and returns the number of pages. Pages with an open automatic failure are left out.
+
+        `failed` and `cannot_tell` need a note.
+        """
         values = RemainingSerializer.judged(json_body(request))
         updated = results.set_remaining(
             caller=caller_of(request), assessment_id=assessment_id, criterion=criterion, **values
@@ -245,13 +256,16 @@ class PageResult(ApiView):
                     f"{FINISHED} `RESULT_CHANGED`: somebody has changed the result since you read it.",
                 ),
             },
-            e400="`INVALID_PARAMS`: also for `passed` or `not_applicable` against an open automatic failure.",
+            e400="`INVALID_PARAMS`: also for `passed` or `not_applicable` against an open automatic failure, and for "
+            "`failed` or `cannot_tell` without a note and without an open automatic failure.",
             e404=f"{PAGE_NOT_FOUND} `CRITERION_NOT_FOUND`.",
             **BODY_REFUSALS,
         ),
     )
     def put(self, request: Request, assessment_id: str, number: str, criterion: str) -> Answer[AssessmentResultJson]:
         """Stores a person's result, note and remedy. Fields that are missing do not change.
+
+        `failed` and `cannot_tell` need a note, unless an automatic failure is open.
 
         `version` is the version that you read. So two people at the same result lose nothing: the second one gets a
         409 with the result of the first one.

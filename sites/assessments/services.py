@@ -21,6 +21,7 @@ from infrastructure.api.errors import InvalidParams, NotFound
 from infrastructure.api.idempotency import Once
 from scans.idempotency_records import Created, created_once
 from sites.assessments import log
+from sites.assessments.evidence import digest_of, report_of
 from sites.assessments.loading import assessment_json_of, standard_criteria
 from sites.assessments.requests import MAX_SAMPLE
 from sites.assessments.sampling import Candidate, ChosenPage, choose_sample
@@ -34,7 +35,8 @@ from website_scan.accessibility.standards import Standard
 from website_scan.errors import Refusal
 from website_scan.messages import counted
 from website_scan.net.targets import Target
-from website_scan.urls import host_and_port_of
+from website_scan.page.registrable_domain import site_of
+from website_scan.urls import host_and_port_of, host_of
 
 # Inserts a row for each criterion of the standard for the given pages.
 INSERT_RESULTS = """
@@ -200,20 +202,26 @@ def refresh_assessment(*, caller: Caller, assessment_id: str, audit_id: str) -> 
 def add_page(*, caller: Caller, assessment_id: str, target: Target, name: str, is_state: bool) -> AssessmentPage:
     """Add a page or a state of a page to the sample. Raises NotFound, AssessmentFinished and InvalidParams.
 
-    A page gets the automatic results of the assessment's audit, if the audit has the page.
+    Refuses pages of another site, unless the assessment's audit has them, and states without a name. A page gets
+    the automatic results of the assessment's audit, if the audit has the page.
     """
     with transaction.atomic():
         assessment = open_assessment(caller, assessment_id)
         pages = assessment.pages.all()
         if pages.count() >= MAX_SAMPLE:
             raise InvalidParams(f"A sample has at most {MAX_SAMPLE:,} pages.", "url")
-        if is_state and not name:
-            raise InvalidParams("name must say which state this is, such as: Cart with one item.", "name")
-        if not is_state and pages.filter(url=target.url, is_state=False).exists():
+        if is_state:
+            _refuse_unnamed_state(name)
+        elif pages.filter(url=target.url, is_state=False).exists():
             raise InvalidParams("The sample has this page already.", "url")
+        audit_id = assessment.pending_audit_id or assessment.audit_id
+        audit = access.rows(Audit, caller.organization_id).filter(id=audit_id).first()
+        _refuse_other_site(assessment, audit, target)
         page = _insert_pages(assessment, [ChosenPage(target.url, AssessmentPage.Reason.ADDED)], name, is_state)[0]
-        audit = access.rows(Audit, caller.organization_id).filter(id=assessment.audit_id).first()
-        if audit is not None and not is_state and not assessment.is_refreshing:
+        if is_state:
+            page.digest = _current_digest(assessment, audit, page.url)
+            page.save(update_fields=["digest"])
+        elif audit is not None and not assessment.is_refreshing:
             _begin_refresh(assessment, audit)
         assessment.updated_at = timezone.now()
         assessment.save()
@@ -226,8 +234,8 @@ def rename_page(*, caller: Caller, assessment_id: str, number: int, name: str) -
     with transaction.atomic():
         assessment = open_assessment(caller, assessment_id)
         page = find_page(assessment, number)
-        if page.is_state and not name:
-            raise InvalidParams("name must say which state this is.", "name")
+        if page.is_state:
+            _refuse_unnamed_state(name)
         before, page.name = page.name, name
         page.save(update_fields=["name"])
         touch(assessment)
@@ -314,6 +322,26 @@ def _insert_pages(
     with connection.cursor() as cursor:
         cursor.execute(INSERT_RESULTS, [criteria_of(assessment), [page.id for page in pages]])
     return pages
+
+
+def _refuse_unnamed_state(name: str) -> None:
+    if not name:
+        raise InvalidParams("A state needs a name that says how to reach it, such as: Cart with one item.", "name")
+
+
+def _refuse_other_site(assessment: Assessment, audit: Audit | None, target: Target) -> None:
+    """Refuse a page whose registrable domain is not that of the assessment, unless the audit has the page."""
+    site = site_of(host_of(assessment.url))
+    if site_of(target.host) == site:
+        return
+    if audit is None or not AuditPage.objects.filter(audit=audit, url=target.url).exists():
+        raise InvalidParams(f"The address must be one of {site}, the site of this assessment.", "url")
+
+
+def _current_digest(assessment: Assessment, audit: Audit | None, url: str) -> str:
+    """Return the digest of the page at a state's address, with which later audits are compared. Empty if unknown."""
+    digests = assessment.pages.filter(url=url).exclude(digest="").values_list("digest", flat=True)
+    return digests.first() or (digest_of(report_of(audit, url)) if audit else "")
 
 
 def _candidates(audit: Audit) -> list[Candidate]:

@@ -121,6 +121,13 @@ def test_curl_example_starts_a_scan(home: Member, target: str) -> None:
     assert response.status_code == 201, response.content
 
 
+def test_landing_page_leads_to_the_guide_to_a_statement(db: None) -> None:
+    (paragraph,) = page_of(Client().get("/")).xpath("//article[@id='teams']//p[a/@href='/docs/statement']")
+    text = " ".join(paragraph.text_content().split())
+    assert text.startswith("In an assessment, people test a site by the criteria of WCAG, EN 301 549 or Section 508")
+    assert text.endswith("the draft of an accessibility statement.")
+
+
 def test_landing_page_has_no_broken_link(db: None) -> None:
     links = set(page_of(Client().get("/")).xpath("//a/@href"))
     inside = {link for link in links if link.startswith("/")}

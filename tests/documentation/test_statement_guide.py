@@ -24,8 +24,9 @@ EMPHASIS = {
     "Then test the others, one criterion after the other.",
     "Confirm it",
     "Dispute it",
-    "Look at what is to review",
+    "Look at what needs review",
     "on your own site",
+    "First complete the texts under Details",
 }
 PAGES = (
     "/o/home/scans/",
@@ -38,6 +39,7 @@ PAGES = (
     "/o/home/assessments/{assessment_id}/criteria/2.4.3",
     "/o/home/assessments/{assessment_id}/pages",
     "/o/home/assessments/{assessment_id}/texts",
+    "/o/home/assessments/{assessment_id}/status",
     "/assessment/{assessment_id}",
     "/assessment/{assessment_id}/statement",
     "/o/home/members/",

@@ -264,6 +264,7 @@ PAGES: Mapping[str, PageRequest] = {
     "assessment-page-rename": PageRequest(f"{ASSESSMENT}/pages/2/rename"),
     "assessment-page-remove": PageRequest(f"{ASSESSMENT}/pages/2/remove"),
     "assessment-texts": PageRequest(f"{ASSESSMENT}/texts"),
+    "assessment-finish": PageRequest(f"{ASSESSMENT}/status"),
     "assessment-log": PageRequest(f"{ASSESSMENT}/log"),
     "assessment-delete": PageRequest(f"{ASSESSMENT}/delete"),
     "assessment-report": PageRequest("/assessment/{assessment_id}"),

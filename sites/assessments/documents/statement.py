@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from sites.assessments.documents.summaries import CriterionSummary, Group, Summary, summary_of
 from sites.assessments.documents.texts import further_notes, one_line, paragraphs, sentence
+from sites.assessments.method import GAP
 from sites.assessments.schemas import AssessmentJson
 from sites.models import Assessment
 from website_scan.accessibility.standards import Standard, success_criteria
@@ -163,6 +164,8 @@ class _Draft:
         )
         if names := [one_line(name, MAX_TITLE) for name in self.summary.evaluators]:
             yield f"Tested by {', '.join(names)}."
+        if f"[{GAP}]" in self.assessment["method"]:
+            self.placeholder(GAP)
         yield from paragraphs(self.assessment["method"])
         if finished_at:
             yield f"The statement was last reviewed on {finished_at[:10]}."

@@ -10,6 +10,7 @@ from django.http import QueryDict
 
 from infrastructure.api.inputs import tidy_lines
 from infrastructure.web.forms import AddressField, IdempotentForm, RefusalForm
+from sites.assessments.method import METHOD
 from sites.assessments.requests import (
     DEFAULT_SAMPLE,
     MAX_PAGE_NAME_LENGTH,
@@ -23,14 +24,7 @@ from sites.models.monitor import MAX_NAME_LENGTH
 from website_scan.accessibility.standards import LEVELS, Standard
 from website_scan.messages import cut
 
-# The steps of https://www.w3.org/TR/WCAG-EM/ in plain words.
-METHOD = """\
-This evaluation follows the Website Accessibility Conformance Evaluation Methodology (WCAG-EM) of the W3C:
-1. Define what belongs to the site, and the standard and level to test.
-2. Get to know the site: its kinds of pages, its main tasks, and the technologies that it uses.
-3. Choose a sample: the start page, pages of each kind, all steps of the main tasks, and some pages at random.
-4. Test each page of the sample: with automatic checks, by keyboard only, with 400 % zoom, and with a screen reader.
-5. Report the results of each success criterion, with what was seen and what to do."""
+HELP_ON_METHOD = "What you did. The report and the statement publish it. Replace the text in square brackets."
 
 
 def _text(label: str, help_text: str = "", rows: int = 3, **options: Any) -> forms.CharField:
@@ -68,7 +62,7 @@ class NewAssessmentForm(IdempotentForm):
     )
     scope = _text("Scope", "What belongs to the site, and what does not.")
     evaluators = _text("Evaluators", "One person per line.", rows=2)
-    method = _text("Method", "The report shows this text.", rows=8, initial=METHOD)
+    method = _text("Method", HELP_ON_METHOD, rows=6, initial=METHOD)
 
     def __init__(
         self, data: QueryDict | None, *, audits: Sequence[tuple[str, str]], initial: Mapping[str, Any]
@@ -96,7 +90,7 @@ class TextsForm(RefusalForm):
     name = forms.CharField(label="Name", max_length=MAX_NAME_LENGTH)
     scope = _text("Scope", "What belongs to the site, and what does not.")
     evaluators = _text("Evaluators", "One person per line.")
-    method = _text("Method", rows=8)
+    method = _text("Method", HELP_ON_METHOD, rows=6)
     owner_name = forms.CharField(label="Organization that is responsible for the site", required=False, max_length=200)
     contact_email = forms.CharField(
         label="E-mail for feedback", required=False, max_length=254, widget=forms.EmailInput

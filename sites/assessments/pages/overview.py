@@ -49,7 +49,7 @@ class OverviewRow:
         if self.failing:
             return f"Fails on {counted(self.failing, 'page')}"
         if self.to_review:
-            return f"To review on {counted(self.to_review, 'page')}"
+            return f"Needs review on {counted(self.to_review, 'page')}"
         return "No automatic failure" if self.checked else "Not tested automatically"
 
     def is_in(self, show: str) -> bool:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from django.db.models import Case, Count, Q, When, Window
 from django.db.models.functions import Left, RowNumber
 
-from sites.assessments.loading import OLDER_THAN_PAGE, OUTCOME, assessment_json_of, criteria_rows
+from sites.assessments.loading import OUTCOME, assessment_json_of, criteria_rows, older_results
 from sites.assessments.schemas import AssessmentCriterionJson, AssessmentJson
 from sites.models import Assessment, AssessmentResult
 from website_scan.messages import agreeing, counted
@@ -69,6 +69,7 @@ class ConformanceReport:
     sample: Sequence[SamplePage]
     summary: str
     limits: str
+    older: str
 
 
 def conformance_report(assessment: Assessment) -> ConformanceReport:
@@ -79,9 +80,9 @@ def conformance_report(assessment: Assessment) -> ConformanceReport:
     _add_failures(assessment, rows)
     _add_notes(assessment, rows)
     sample = [SamplePage(*row) for row in assessment.pages.order_by("number").values_list(*SamplePage._fields)]
-    outdated = assessment.results.filter(OLDER_THAN_PAGE, result__in=(Result.PASSED, Result.NOT_APPLICABLE)).count()
-    summary = summary_of(document, criteria, outdated)
-    return ConformanceReport(document, list(rows.values()), sample, summary, limits_of(document))
+    older = older_results(assessment)
+    summary = summary_of(document, criteria, older.without_failure)
+    return ConformanceReport(document, list(rows.values()), sample, summary, limits_of(document), older.sentence)
 
 
 def summary_of(document: AssessmentJson, criteria: Sequence[AssessmentCriterionJson], outdated: int) -> str:
@@ -100,10 +101,9 @@ def summary_of(document: AssessmentJson, criteria: Sequence[AssessmentCriterionJ
     if unclear := sum(row["outcome"] == Result.CANNOT_TELL for row in criteria):
         return f"It is not known whether the pages conform to {standard}: {unclear} of {total} criteria are undecided."
     if outdated:
-        verb = agreeing(outdated, "result is", "results are")
         return (
-            f"It is not known any more whether the pages conform to {standard}: {outdated:,} {verb} older than a "
-            "change of the page."
+            f"It is not known any more whether the pages conform to {standard}: pages have changed since people "
+            "tested them."
         )
     pages = counted(document["pages"], "page")
     return f"The sample of {pages} conforms to {standard}: people tested all {total} criteria on each page."

@@ -20,7 +20,7 @@ ROWS_PER_PART = 20
 FILTERS: Mapping[str, tuple[str, Q]] = {
     "failed": ("Failed", Q(open_failures__gt=0) | Q(result=Result.FAILED)),
     "untested": ("Untested", Q(open_failures=0, result=Result.UNTESTED)),
-    "review": ("To review", Q(open_reviews__gt=0, result=Result.UNTESTED) | OLDER_THAN_PAGE),
+    "review": ("Needs review", Q(open_reviews__gt=0, result=Result.UNTESTED) | OLDER_THAN_PAGE),
     "cannot_tell": ("Cannot tell", Q(open_failures=0, result=Result.CANNOT_TELL)),
     "done": ("Passed or not applicable", Q(open_failures=0, result__in=(Result.PASSED, Result.NOT_APPLICABLE))),
 }

@@ -24,8 +24,9 @@ from infrastructure.web import keyset
 from infrastructure.web.time_zones import in_zone
 from sites.assessments import loading, services
 from sites.assessments.documents.formats import DOCUMENT_FORMATS
+from sites.assessments.method import METHOD
 from sites.assessments.pages.choices import assessable_audits, choices_of, later_audits
-from sites.assessments.pages.forms import METHOD, NewAssessmentForm, TextsForm
+from sites.assessments.pages.forms import NewAssessmentForm, TextsForm
 from sites.assessments.pages.overview import overview_of
 from sites.assessments.pages.rows import FILTERS
 from sites.assessments.pages.sentences import log_line
@@ -183,12 +184,24 @@ def assessment_log(request: MemberRequest, assessment_id: str) -> HttpResponse:
     return render(request, "sites/assessments/log.html", context)
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.MEMBER)
 @known
 @session_suffices(WORK)
 def assessment_status(request: MemberRequest, assessment_id: str) -> HttpResponse:
-    """Finish an assessment, or reopen it. The form field `status` is `finished` or `open`."""
+    """Render what is still open before an assessment is finished, or finish or reopen it.
+
+    The form field `status` is `finished` or `open`.
+    """
+    if request.method != "POST":
+        row = find(request, assessment_id)
+        if row.is_finished:
+            return redirect(page_of(request.membership, "assessment", assessment_id))
+        criteria = loading.criteria_rows(row)
+        context = context_of(request, row, "assessment-finish", criteria, older=loading.older_results(row))
+        for outcome in ("untested", "cannot_tell"):
+            context[outcome] = sum(criterion["pages"][outcome] > 0 for criterion in criteria)
+        return render(request, "sites/assessments/finish.html", context)
     status = request.POST.get("status", "")
     if status not in Assessment.Status.values:
         raise BadRequest

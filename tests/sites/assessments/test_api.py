@@ -146,7 +146,7 @@ def test_criteria_have_results_over_all_pages(home: Member, museum: Assessment) 
     assert (rows["1.1.1"]["outcome"], rows["1.1.1"]["pages"]["failed"]) == ("failed", 1)
     path = f"/v1/assessments/{museum.id}/criteria/1.1.1"
     assert body_of(home.api.post(path, {"result": "passed", "note": "Looked."})) == {"updated": 2}
-    assert body_of(home.api.post(path, {"result": "failed"})) == {"updated": 0}
+    assert body_of(home.api.post(path, {"result": "failed", "note": "No text."})) == {"updated": 0}
     assert code_of(home.api.post(f"{path}1", {"result": "passed"})) == (404, "CRITERION_NOT_FOUND")
 
 

@@ -15,7 +15,7 @@ import yaml
 from sites.assessments.documents.earl import assessment_earl
 from sites.assessments.documents.formats import DOCUMENT_FORMATS
 from sites.assessments.documents.statement import accessibility_statement
-from sites.assessments.pages.forms import METHOD
+from sites.assessments.method import METHOD
 from sites.models import Assessment
 from tests.factories import Member, member_of
 from tests.page_reading import browser_of, page_of

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from infrastructure.api.errors import InvalidParams, NotFound
-from reports.models import Mute
+from reports.models import Mute, Report
 from scans.policy import scan_policy
 from sites.assessments import loading, refreshing, results, services
 from sites.models import Assessment, AssessmentFinding, AssessmentResult, Audit
@@ -149,13 +149,79 @@ def test_state_is_tested_by_people_only(home: Member) -> None:
     arguments: dict[str, Any] = {"caller": caller_of(home), "assessment_id": assessment.id, "target": target}
     with pytest.raises(InvalidParams, match="already"):
         services.add_page(**arguments, name="", is_state=False)
-    with pytest.raises(InvalidParams, match="which state"):
+    with pytest.raises(InvalidParams, match="that says how to reach it, such as: Cart"):
         services.add_page(**arguments, name="", is_state=True)
     state = services.add_page(**arguments, name="Opened menu", is_state=True)
     refreshing.copy_results(assessment.id)
     assert state.number == 4
     assert result_of(assessment, 4, "1.1.1").automatic == "not-tested"
     assert not state.findings.exists()
+
+
+def digests_set(digest: str) -> None:
+    """Give all reports without a digest of the page's content this one."""
+    Report.objects.exclude(facts__has_key="content_digest").update(facts={"content_digest": digest})
+
+
+@pytest.mark.parametrize("is_in_sample", [True, False])
+def test_change_of_a_page_makes_results_of_its_states_older(home: Member, *, is_in_sample: bool) -> None:
+    first = museum_audit(home)
+    digests_set("first")
+    assessment = assess(home, first, sample_size=3 if is_in_sample else 1)
+    arguments: dict[str, Any] = {"caller": caller_of(home), "assessment_id": assessment.id}
+    states = [
+        services.add_page(
+            **arguments, target=parse_target(f"{HOST}{path}", scan_policy()), name="Opened menu", is_state=True
+        ).number
+        for path in ("/visit", "/not-in-the-audit")
+    ]
+    for number in states:
+        decide(home, assessment, number, "2.4.3", "passed")
+    for digest, is_older in (("first", False), ("second", True)):
+        later = museum_audit(home)
+        digests_set(digest)
+        services.refresh_assessment(**arguments, audit_id=later.id)
+        refreshing.copy_results(assessment.id)
+        rows = [result_of(assessment, number, "2.4.3") for number in states]
+        assert [row.is_older_than(row.page) for row in rows] == [is_older, False]
+    state = assessment.pages.get(number=states[0])
+    assert (state.is_missing, state.scan_id, state.judged_at) == (False, "", None)
+    older = loading.older_results(assessment)
+    assert older.sentence == "1 result is older than a change of 1 page."
+
+
+@pytest.mark.parametrize("is_state", [True, False])
+def test_page_of_another_site_is_refused_by_name(home: Member, *, is_state: bool) -> None:
+    assessment = assess(home, museum_audit(home))
+    arguments: dict[str, Any] = {"caller": caller_of(home), "assessment_id": assessment.id, "is_state": is_state}
+    other = parse_target("https://example.org/cart", scan_policy())
+    with pytest.raises(InvalidParams, match=r"The address must be one of example\.com, the site of this assessment\."):
+        services.add_page(**arguments, name="Cart", target=other)
+    subdomain = parse_target("https://shop.example.com/cart", scan_policy())
+    assert services.add_page(**arguments, name="Cart", target=subdomain).url == "https://shop.example.com/cart"
+
+
+@pytest.mark.parametrize("result", ["failed", "cannot_tell"])
+def test_result_that_says_nothing_by_itself_needs_a_note(home: Member, result: str) -> None:
+    assessment = assess(home, museum_audit(home))
+    remaining: dict[str, Any] = {"caller": caller_of(home), "assessment_id": assessment.id, "criterion": "2.4.3"}
+    with pytest.raises(InvalidParams, match="needs a note: say") as single:
+        decide(home, assessment, 1, "2.4.3", result)
+    with pytest.raises(InvalidParams, match="needs a note: say") as several:
+        results.set_remaining(**remaining, result=result)
+    assert (single.value.field, str(single.value)) == (several.value.field, str(several.value))
+    assert single.value.field == "note"
+    decide(home, assessment, 1, "2.4.3", result, note="The order of the tabs jumps.")
+    with pytest.raises(InvalidParams, match="needs a note"):
+        decide(home, assessment, 1, "2.4.3", result, note="")
+    assert results.set_remaining(**remaining, result=result, note="It jumps.") == 2
+    assert results.set_remaining(**remaining | {"criterion": "1.2.1"}, result="not_applicable") == 3
+
+
+def test_automatic_failure_is_confirmed_without_a_note(home: Member) -> None:
+    assessment = assess(home, museum_audit(home))
+    decide(home, assessment, 2, "1.1.1", "failed")
+    assert result_of(assessment, 2, "1.1.1").result == "failed"
 
 
 def test_added_page_gets_the_results_of_the_audit(home: Member) -> None:
@@ -188,7 +254,7 @@ def test_same_result_after_a_change_of_the_page_is_a_new_test(home: Member) -> N
 
 def test_remaining_pages_get_the_same_result(home: Member) -> None:
     assessment = assess(home, museum_audit(home))
-    decide(home, assessment, 1, "1.2.2", "failed")
+    decide(home, assessment, 1, "1.2.2", "failed", note="No captions.")
     number = results.set_remaining(
         caller=caller_of(home), assessment_id=assessment.id, criterion="1.2.2", result="not_applicable"
     )

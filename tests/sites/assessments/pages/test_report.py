@@ -9,11 +9,13 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from sites.assessments import services
+from sites.assessments.method import GAP, METHOD
 from sites.assessments.pages.report import MAX_NOTES_PER_CRITERION
 from sites.models import Assessment, AssessmentResult
 from tests.factories import Member, member_of
 from tests.page_reading import browser_of, page_of, strings, text_of
-from tests.sites.assessments.cast import assess, audit_of, check, decide, museum_audit
+from tests.sites.assessments.cast import assess, audit_of, caller_of, check, decide, museum_audit
 
 
 @pytest.fixture
@@ -50,9 +52,10 @@ def test_summary_claims_conformance_only_if_people_tested_everything(client: Cli
     AssessmentResult.objects.filter(page__number=1, criterion="1.1.1").update(tested_at=now)
     assessment.pages.filter(number=1).update(changed_at=now + timedelta(seconds=1))
     assert summary_of(client, assessment) == (
-        "It is not known any more whether the pages conform to WCAG 2.2 at level AA: 1 result is older than a change "
-        "of the page."
+        "It is not known any more whether the pages conform to WCAG 2.2 at level AA: pages have changed since people "
+        "tested them."
     )
+    assert "1 result is older than a change of 1 page." in text_of(client.get(report_path(assessment)))
     AssessmentResult.objects.filter(page__number=1, criterion="1.1.1").update(result="cannot_tell")
     assert "1 of 55 criteria are undecided" in summary_of(client, assessment)
     AssessmentResult.objects.filter(page__number=2, criterion="2.4.3").update(result="untested")
@@ -144,6 +147,19 @@ def test_documents_are_downloaded(client: Client, home: Member, assessment: Asse
         assert response["Content-Disposition"].startswith(f'attachment; filename="{assessment.id}')
     assert json.loads(client.get(links[0]).getvalue())["assessment"]["id"] == assessment.id
     assert client.get(f"{report_path(assessment)}/export/docx").status_code == 404
+
+
+def test_statement_says_how_people_tested_with_a_gap(client: Client, home: Member) -> None:
+    assessment = assess(home, museum_audit(home), method=METHOD)
+    path = f"{report_path(assessment)}/statement"
+    page = page_of(client.get(path))
+    assert GAP in strings(page, "//section[@aria-labelledby='missing-title']//li/text()")
+    paragraphs = strings(page, "//section[@aria-label='Draft']/p/text()")
+    assert f"[{GAP}]" in paragraphs
+    assert any(text.startswith("The evaluation followed the Website Accessibility") for text in paragraphs)
+    values = {"method": METHOD.replace(f"[{GAP}]", "We tested with the keyboard only.")}
+    services.change_assessment(caller=caller_of(home), assessment_id=assessment.id, values=values)
+    assert GAP not in text_of(client.get(path))
 
 
 def test_statement_lists_what_is_still_to_write(client: Client, home: Member, assessment: Assessment) -> None:

@@ -105,7 +105,7 @@ def test_refused_form_keeps_its_input(client: Client, home: Member, assessment: 
 def test_overview_filters_criteria_by_result_and_level(client: Client, home: Member, assessment: Assessment) -> None:
     for number in (1, 2, 3):
         decide(home, assessment, number, "1.2.1", "not_applicable")
-    decide(home, assessment, 1, "2.4.3", "cannot_tell")
+    decide(home, assessment, 1, "2.4.3", "cannot_tell", note="No keyboard.")
     assert len(criteria_in(client.get(path_of(assessment)))) == 55
     assert criteria_in(client.get(path_of(assessment, "?show=failed"))) == ["1.1.1"]
     assert criteria_in(client.get(path_of(assessment, "?show=review"))) == ["1.4.3"]
@@ -232,7 +232,7 @@ def test_log_has_sentences_for_all_actions(client: Client, home: Member, assessm
 def test_sample_lists_pages_and_adds_states(client: Client, assessment: Assessment) -> None:
     response = client.post(path_of(assessment, "/pages"), {"url": f"{HOST}/cart", "is_state": "on"})
     assert response.status_code == 400
-    assert errors_of(response) == ["name must say which state this is, such as: Cart with one item."]
+    assert errors_of(response) == ["A state needs a name that says how to reach it, such as: Cart with one item."]
     assert errors_of(client.post(path_of(assessment, "/pages"), {"url": "http://localhost/"}))
     client.post(path_of(assessment, "/pages"), {"url": f"{HOST}/cart", "name": "Cart", "is_state": "on"})
     text = text_of(client.get(path_of(assessment, "/pages")))
