@@ -58,6 +58,14 @@ def test_criterion_page_has_procedure_and_neighbours(client: Client, assessment:
     assert opened == [f"{HOST}{path}" for path in ("/", "/visit", "/shop")]
 
 
+def test_fix_of_a_finding_has_code_in_place_of_backticks(client: Client, assessment: Assessment) -> None:
+    assessment.findings.filter(check_id="image-alt").update(fix='Write `alt=""` or `<b>`.')
+    row = row_in(page_of(client.get(path_of(assessment, "/criteria/1.1.1"))), 2, "1.1.1")
+    (line,) = row.xpath(".//p[strong='Fix:']")
+    assert line.text_content() == 'Fix: Write alt="" or <b>.'
+    assert strings(line, "code/text()") == ['alt=""', "<b>"]
+
+
 def test_next_untested_criterion_skips_tested_ones(client: Client, home: Member, assessment: Assessment) -> None:
     for number in (1, 2, 3):
         decide(home, assessment, number, "1.2.2", "not_applicable")
