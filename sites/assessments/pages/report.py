@@ -94,11 +94,15 @@ def summary_of(document: AssessmentJson, criteria: Sequence[AssessmentCriterionJ
     total = len(criteria)
     failed = [row["clause"] for row in criteria if row["outcome"] == Result.FAILED]
     if failed:
-        return f"The tested pages do not conform to {standard}: {len(failed)} of {total} criteria fail."
+        verb = agreeing(len(failed), "fails", "fail")
+        return f"The tested pages do not conform to {standard}: {len(failed)} of {total} criteria {verb}."
     if any(row["pages"][Result.UNTESTED] for row in criteria):
         return f"It is not known yet whether the pages conform to {standard}: no failure is recorded so far."
     if unclear := sum(row["outcome"] == Result.CANNOT_TELL for row in criteria):
-        return f"It is not known whether the pages conform to {standard}: {unclear} of {total} criteria are undecided."
+        verb = agreeing(unclear, "is", "are")
+        return (
+            f"It is not known whether the pages conform to {standard}: {unclear} of {total} criteria {verb} undecided."
+        )
     if outdated:
         verb = agreeing(outdated, "result is", "results are")
         return (

@@ -59,6 +59,14 @@ def test_parsing_is_the_only_removed_criterion() -> None:
     assert {number: row["until"] for number, row in CRITERIA.items() if "until" in row} == {"4.1.1": "2.1"}
 
 
+def test_parsing_has_one_result_for_pages_in_html() -> None:
+    parsing = CRITERIA["4.1.1"]
+    # Otherwise, the page of the criterion would say that it is not applicable to HTML.
+    assert "applies" not in parsing
+    assert parsing["procedure"][0].startswith("Choose “Passed” for pages in HTML:")
+    assert "HTML" not in parsing["asks"]
+
+
 def test_criteria_are_in_order_of_number() -> None:
     assert list(CRITERIA) == NUMBERS
 

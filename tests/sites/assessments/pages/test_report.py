@@ -54,12 +54,12 @@ def test_summary_claims_conformance_only_if_people_tested_everything(client: Cli
         "of the page."
     )
     AssessmentResult.objects.filter(page__number=1, criterion="1.1.1").update(result="cannot_tell")
-    assert "1 of 55 criteria are undecided" in summary_of(client, assessment)
+    assert "1 of 55 criteria is undecided" in summary_of(client, assessment)
     AssessmentResult.objects.filter(page__number=2, criterion="2.4.3").update(result="untested")
     assert summary_of(client, assessment).startswith("It is not known yet")
     assert "1 criterion has not been tested on every page" in text_of(client.get(report_path(assessment)))
     AssessmentResult.objects.filter(page__number=2, criterion="2.4.4").update(result="failed")
-    assert summary_of(client, assessment).endswith("do not conform to WCAG 2.2 at level AA: 1 of 55 criteria fail.")
+    assert summary_of(client, assessment).endswith("do not conform to WCAG 2.2 at level AA: 1 of 55 criteria fails.")
 
 
 def test_report_has_notes_and_automatic_failures(client: Client, home: Member, assessment: Assessment) -> None:
