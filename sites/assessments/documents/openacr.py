@@ -20,6 +20,7 @@ from sites.assessments.documents.summaries import (
     summary_of,
 )
 from sites.assessments.documents.texts import further_notes, one_line, sentence
+from sites.assessments.progress import decided_words
 from sites.assessments.schemas import AssessmentJson
 from sites.models import Assessment
 from website_scan.accessibility.standards import LEVELS, Standard, required_criteria
@@ -122,11 +123,13 @@ def _notes(summary: Summary) -> str:
     texts = [
         "This report describes a sample of pages. Automatic checks find failures; only people decided what passes."
     ]
+    texts.append(decided_words(summary.assessment["progress"]))
     rows = [one for one in summary.criteria if one.criterion["level"] != "AAA" and adherence(one) == NOT_EVALUATED]
     if rows:
         number = counted(len(rows), "criterion is", "criteria are")
         texts.append(
-            f"Incomplete: {number} not evaluated at levels A and AA. VPAT allows that only at level AAA, so people "
+            f"Incomplete: {number} not evaluated at levels A and AA, because people have not decided about a page, or "
+            "the page has changed since, and no page is known to fail. VPAT allows that only at level AAA, so people "
             "have to test them before this report is published."
         )
     if not summary.assessment["contact_email"]:

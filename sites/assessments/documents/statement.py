@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from sites.assessments.documents.summaries import CriterionSummary, Group, Summary, summary_of
 from sites.assessments.documents.texts import further_notes, one_line, paragraphs, sentence
+from sites.assessments.progress import progress_of, undecided_words
 from sites.assessments.schemas import AssessmentJson
 from sites.models import Assessment
 from website_scan.accessibility.standards import Standard, success_criteria
@@ -126,10 +127,15 @@ class _Draft:
                 f"The assessment used {standard.label}, level {level}. The law requires levels A and AA of WCAG 2.1, "
                 "which have more criteria."
             )
-        partly = [one for one in self.results if not one.is_decided]
-        if partly:
-            number = f"{counted(len(partly), 'criterion', 'criteria')} of {len(self.results)}"
-            yield f"People have not decided about {number} on each page of the sample."
+        progress = progress_of(one.criterion["pages"] for one in self.results)
+        partly = any(not one.is_decided for one in self.results)
+        if undecided := progress["criteria"] - progress["criteria_decided"]:
+            number = f"{counted(undecided, 'criterion', 'criteria')} of {progress['criteria']}"
+            reasons = undecided_words(progress)
+            yield f"People have not decided about {number} on each page of the sample ({reasons})."
+        if outdated := sum(one.outdated > 0 for one in self.results):
+            pages = f"Pages have changed since the tests of {counted(outdated, 'criterion', 'criteria')}"
+            yield f"{pages}, which people have to test again."
         if self.failed and (partly or standard not in SUFFICIENT_STANDARDS or level == "A"):
             number = counted(len(self.failed), "criterion", "criteria")
             yield f"The website fails {number}, so it is not fully compliant."

@@ -10,6 +10,7 @@ from django.db.models import Case, Count, Q, When, Window
 from django.db.models.functions import Left, RowNumber
 
 from sites.assessments.loading import OLDER_THAN_PAGE, OUTCOME, assessment_json_of, criteria_rows
+from sites.assessments.progress import undecided_words
 from sites.assessments.schemas import AssessmentCriterionJson, AssessmentJson
 from sites.models import Assessment, AssessmentResult
 from website_scan.messages import agreeing, counted
@@ -116,12 +117,12 @@ def summary_of(document: AssessmentJson, criteria: Sequence[AssessmentCriterionJ
 def limits_of(document: AssessmentJson) -> str:
     """Return a sentence about what has not been tested, which belongs beside the summary."""
     progress = document["progress"]
-    untested = progress["criteria"] - progress["criteria_tested"]
+    undecided = progress["criteria"] - progress["criteria_decided"]
     sample = f"The report is about a sample of {counted(document['pages'], 'page')}, not about every page of the site."
-    if not untested:
+    if not undecided:
         return sample
-    verb = "has" if untested == 1 else "have"
-    return f"{counted(untested, 'criterion', 'criteria')} {verb} not been tested on every page of the sample. {sample}"
+    number = counted(undecided, "criterion is", "criteria are")
+    return f"{number} not decided on every page of the sample: {undecided_words(progress)}. {sample}"
 
 
 def _add_failures(assessment: Assessment, rows: dict[str, ReportRow]) -> None:

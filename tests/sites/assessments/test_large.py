@@ -145,6 +145,7 @@ def test_numbers_of_large_assessments_are_read_from_counters(home: Member, large
     assert listed["progress"] == {
         "criteria": CRITERIA,
         "criteria_tested": 0,
+        "criteria_decided": 0,
         "results": PAGES * CRITERIA,
         "results_tested": PAGES * CRITERIA // 2,
     }

@@ -80,7 +80,7 @@ def test_one_undecided_page_is_a_decision_for_people(decision: str) -> None:
     report = report_of(results)
     assert status(report) == (
         "[Decide whether this website is fully, partially or not compliant with the law. "
-        "People have not decided about 1 criterion of 55 on each page of the sample.]"
+        f"People have not decided about 1 criterion of 55 on each page of the sample (1 {decision.replace('_', ' ')}).]"
     )
     assert section_of(report, "Non-accessible content").paragraphs == [
         "[List the content that is not accessible when people have tested all criteria.]"
@@ -90,7 +90,10 @@ def test_one_undecided_page_is_a_decision_for_people(decision: str) -> None:
 def test_result_that_is_older_than_its_page_is_not_decided() -> None:
     results = decided("passed")
     results[2, "2.1.1"]["is_older_than_page"] = True
-    assert "1 criterion of 55" in status(report_of(results))
+    assert status(report_of(results)) == (
+        "[Decide whether this website is fully, partially or not compliant with the law. Pages have changed since the "
+        "tests of 1 criterion, which people have to test again.]"
+    )
 
 
 def test_automatic_results_alone_never_make_a_site_compliant() -> None:

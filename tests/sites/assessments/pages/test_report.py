@@ -57,7 +57,9 @@ def test_summary_claims_conformance_only_if_people_tested_everything(client: Cli
     assert "1 of 55 criteria is undecided" in summary_of(client, assessment)
     AssessmentResult.objects.filter(page__number=2, criterion="2.4.3").update(result="untested")
     assert summary_of(client, assessment).startswith("It is not known yet")
-    assert "1 criterion has not been tested on every page" in text_of(client.get(report_path(assessment)))
+    text = text_of(client.get(report_path(assessment)))
+    assert "2 criteria are not decided on every page of the sample: 1 untested, 1 cannot tell." in text
+    assert "53 of 55 criteria decided, 1 untested, 1 cannot tell." in text
     AssessmentResult.objects.filter(page__number=2, criterion="2.4.4").update(result="failed")
     assert summary_of(client, assessment).endswith("do not conform to WCAG 2.2 at level AA: 1 of 55 criteria fails.")
 
