@@ -91,6 +91,11 @@ class Assessment(Leased):
         return f"{self.id} ({self.name})"
 
     @property
+    def standard_at_level(self) -> str:
+        """Return the standard with the level, or with the criteria of WCAG that the standard refers to."""
+        return Standard(self.standard).at_level(self.level)
+
+    @property
     def is_finished(self) -> bool:
         return self.status == self.Status.FINISHED
 

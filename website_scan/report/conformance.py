@@ -217,7 +217,7 @@ def without_failure(standard: Standard = DEFAULT_STANDARD, level: str = DEFAULT_
 
 
 def _nothing_failed(standard: Standard, level: str) -> str:
-    return f"No automatic check found a failure of {standard.label}, level {level}."
+    return f"No automatic check found a failure of {standard.at_level(level)}."
 
 
 def conformance_of_reports(

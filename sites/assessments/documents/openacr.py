@@ -145,7 +145,7 @@ def _methods(summary: Summary) -> str:
     return _joined(
         [
             assessment["method"],
-            f"The standard is {assessment['standard_name']}, level {assessment['level']}.",
+            f"The standard is {Standard(assessment['standard']).at_level(assessment['level'])}.",
             summary.method_sentences(),
             *names,
         ]

@@ -124,7 +124,7 @@ class _Draft:
         standard, level = Standard(self.assessment["standard"]), self.assessment["level"]
         if standard not in SUFFICIENT_STANDARDS or level == "A":
             yield (
-                f"The assessment used {standard.label}, level {level}. The law requires levels A and AA of WCAG 2.1, "
+                f"The assessment used {standard.at_level(level)}. The law requires levels A and AA of WCAG 2.1, "
                 "which have more criteria."
             )
         progress = progress_of(one.criterion["pages"] for one in self.results)
@@ -161,11 +161,11 @@ class _Draft:
         yield Section("Accessible alternatives", alternatives or [self.placeholder(missing)], (), 3)
 
     def preparation(self) -> Iterator[str]:
-        finished_at = self.assessment["finished_at"]
+        finished_at, standard = self.assessment["finished_at"], Standard(self.assessment["standard"])
         yield f"This statement was prepared on {finished_at[:10] if finished_at else self.placeholder('date')}."
         yield (
-            f"It is based on a self-assessment by {self.assessment['standard_name']}, level "
-            f"{self.assessment['level']}. {self.summary.method_sentences()}"
+            f"It is based on a self-assessment by {standard.at_level(self.assessment['level'])}. "
+            f"{self.summary.method_sentences()}"
         )
         if names := [one_line(name, MAX_TITLE) for name in self.summary.evaluators]:
             yield f"Tested by {', '.join(names)}."

@@ -13,6 +13,7 @@ from sites.assessments.loading import OLDER_THAN_PAGE, OUTCOME, assessment_json_
 from sites.assessments.progress import undecided_words
 from sites.assessments.schemas import AssessmentCriterionJson, AssessmentJson
 from sites.models import Assessment, AssessmentResult
+from website_scan.accessibility.standards import Standard
 from website_scan.messages import agreeing, counted
 
 Result = AssessmentResult.Result
@@ -91,7 +92,7 @@ def summary_of(document: AssessmentJson, criteria: Sequence[AssessmentCriterionJ
     It claims conformance only if people have tested everything, and no page has changed since: `outdated` is the number
     of results without a failure that are older than the change of their page.
     """
-    standard = f"{document['standard_name']} at level {document['level']}"
+    standard = Standard(document["standard"]).at_level(document["level"])
     total = len(criteria)
     failed = [row["clause"] for row in criteria if row["outcome"] == Result.FAILED]
     if failed:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
+from website_scan.accessibility.standards import Standard
 from website_scan.command.formats.text import (
     DEFAULT_WIDTH,
     MAX_PLACES,
@@ -67,7 +68,7 @@ def conformance_lines(result: CommandResult, paint: Paint, width: int) -> Iterat
 def _judged_lines(conformance: Conformance, judged: Sequence[CommandReport], lines: TextLines) -> Iterator[str]:
     urls = [report.url for report in judged]
     rows = {result: [row for row in conformance["criteria"] if row["result"] == result] for result in Result}
-    standard = f"{conformance['standard_name']}, level {conformance['level']}"
+    standard = Standard(conformance["standard"]).at_level(conformance["level"])
     yield lines.paint("bold", f"{urls[0]}  {counted(len(urls), 'page')}  {standard}")
     yield from lines.wrap(conformance["statement"], 2, "fail" if rows[Result.FAILS] else "")
     for report in judged:

@@ -109,7 +109,7 @@ def test_automatic_results_alone_never_make_a_site_compliant() -> None:
 def test_standard_with_fewer_criteria_than_the_law_is_a_decision_for_people(standard: Standard, level: str) -> None:
     report = report_of(decided("passed", standard=standard, level=level), standard=standard, level=level)
     assert status(report).startswith("[Decide")
-    assert f"The assessment used {standard.label}, level {level}." in status(report)
+    assert f"The assessment used {standard.at_level(level)}." in status(report)
 
 
 @pytest.mark.parametrize("standard", [Standard.WCAG_21, Standard.EN_301_549])

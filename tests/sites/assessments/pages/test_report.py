@@ -44,13 +44,13 @@ def test_summary_claims_conformance_only_if_people_tested_everything(client: Cli
     assert summary_of(client, assessment).startswith("It is not known yet whether the pages conform")
     set_all(assessment, "passed")
     assert summary_of(client, assessment) == (
-        "The sample of 2 pages conforms to WCAG 2.2 at level AA: people tested all 55 criteria on each page."
+        "The sample of 2 pages conforms to WCAG 2.2, level AA: people tested all 55 criteria on each page."
     )
     now = timezone.now()
     AssessmentResult.objects.filter(page__number=1, criterion="1.1.1").update(tested_at=now)
     assessment.pages.filter(number=1).update(changed_at=now + timedelta(seconds=1))
     assert summary_of(client, assessment) == (
-        "It is not known any more whether the pages conform to WCAG 2.2 at level AA: 1 result is older than a change "
+        "It is not known any more whether the pages conform to WCAG 2.2, level AA: 1 result is older than a change "
         "of the page."
     )
     AssessmentResult.objects.filter(page__number=1, criterion="1.1.1").update(result="cannot_tell")
@@ -61,7 +61,7 @@ def test_summary_claims_conformance_only_if_people_tested_everything(client: Cli
     assert "2 criteria are not decided on every page of the sample: 1 untested, 1 cannot tell." in text
     assert "53 of 55 criteria decided, 1 untested, 1 cannot tell." in text
     AssessmentResult.objects.filter(page__number=2, criterion="2.4.4").update(result="failed")
-    assert summary_of(client, assessment).endswith("do not conform to WCAG 2.2 at level AA: 1 of 55 criteria fails.")
+    assert summary_of(client, assessment).endswith("do not conform to WCAG 2.2, level AA: 1 of 55 criteria fails.")
 
 
 def test_report_has_notes_and_automatic_failures(client: Client, home: Member, assessment: Assessment) -> None:
