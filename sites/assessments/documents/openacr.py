@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from sites.assessments.documents.disputes import further_disputes
 from sites.assessments.documents.summaries import (
     MAX_EXCERPTS,
     CriterionSummary,
@@ -63,7 +64,7 @@ OTHER_CHAPTERS: Mapping[Standard, tuple[str, ...]] = {
 }
 COMPONENT = "web"
 MISSING_EMAIL = "[e-mail address]"
-MAX_NOTES, MAX_TEXT, MAX_PAGES = 2_000, 300, MAX_EXCERPTS
+MAX_NOTES, MAX_TEXT, MAX_PAGES, MAX_DISPUTES = 4_000, 300, MAX_EXCERPTS, 3
 
 
 def openacr_yaml(assessment: Assessment) -> Iterator[str]:
@@ -192,7 +193,10 @@ def _criterion(number: str, level: str, notes: str) -> dict[str, Any]:
 
 def _remarks(criterion: CriterionSummary) -> str:
     """Return the number of pages by result, and what people and checks saw on the first pages."""
-    texts = [criterion.sentences()]
+    disputes = criterion.disputes[:MAX_DISPUTES]
+    texts = [criterion.sentences(), *(dispute.sentences() for dispute in disputes)]
+    if more := len(criterion.disputes) - len(disputes):
+        texts.append(further_disputes(more))
     pages = [one for group in Group for one in criterion.excerpts[group] if one.has_content][:MAX_PAGES]
     texts += map(_page_remarks, pages)
     if more := sum(criterion.with_content.values()) - len(pages):

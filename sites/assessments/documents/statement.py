@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from sites.assessments.documents.disputes import Dispute, further_disputes
 from sites.assessments.documents.summaries import CriterionSummary, Group, Summary, summary_of
 from sites.assessments.documents.texts import further_notes, one_line, paragraphs, sentence
 from sites.assessments.progress import progress_of, undecided_words
@@ -21,7 +22,7 @@ from website_scan.report.references import safe_link
 TITLE = "Accessibility statement"
 # The directive requires criteria of levels A and AA of WCAG 2.1. These standards have all of them.
 SUFFICIENT_STANDARDS = frozenset({Standard.EN_301_549, Standard.WCAG_21, Standard.WCAG_22})
-MAX_TITLE, MAX_NOTE, MAX_NOTES = 120, 300, 3
+MAX_TITLE, MAX_NOTE, MAX_NOTES, MAX_DISPUTES = 120, 300, 3, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,7 @@ class _Draft:
             Section("Compliance status", [self.status()]),
             *self.inaccessible_content(),
             Section("Preparation of this accessibility statement", list(self.preparation())),
+            *self.disputed_findings(),
             self.feedback(),
             self.enforcement(),
         ]
@@ -173,6 +175,15 @@ class _Draft:
         if finished_at:
             yield f"The statement was last reviewed on {finished_at[:10]}."
 
+    def disputed_findings(self) -> Iterator[Section]:
+        """Yield the automatic findings that people disputed, so that readers can judge the reasons."""
+        disputes = [(one, clauses) for one in self.summary.disputes if (clauses := _clauses(one, self.results))]
+        if disputes:
+            items = [Item(f"{clauses}: {one.sentences()}") for one, clauses in disputes[:MAX_DISPUTES]]
+            if more := len(disputes) - len(items):
+                items.append(Item(further_disputes(more)))
+            yield Section("Disputed findings of automatic checks", [], items, 3)
+
     def feedback(self) -> Section:
         email, phone = one_line(self.assessment["contact_email"]), one_line(self.assessment["contact_phone"])
         address = one_line(self.assessment["contact_url"])
@@ -212,18 +223,32 @@ def _failure(results: CriterionSummary, assessment: AssessmentJson) -> str:
     return " ".join([success_criteria()[row["number"]].asks, where, *_notes(results), requirement])
 
 
+def _clauses(dispute: Dispute, results: Sequence[CriterionSummary]) -> str:
+    """Return those of the criteria that a disputed finding concerns, such as "1.1.1 Non-text Content"."""
+    rows = [one.criterion for one in results if one.criterion["number"] in dispute.criteria]
+    return ", ".join(f"{row['clause']} {row['name']}" for row in rows)
+
+
 def _notes(results: CriterionSummary) -> list[str]:
     """Return the notes of people, or the titles of automatic failures on pages without a note.
 
-    The last sentence says on how many more pages there are notes.
+    The last sentences say what is left out, and where it is listed.
     """
     notes: dict[str, None] = {}
-    quoted = 0
+    quoted = more_failures = 0
     for page in results.excerpts[Group.FAILED]:
         texts = [page.note] if page.note.strip() else [one.title for one in page.findings if one.has_failed]
         sentences = {text: None for text in (sentence(text, MAX_NOTE) for text in texts) if text}
         if len(notes | sentences) <= MAX_NOTES:
             notes |= sentences
             quoted += page.has_content
+            if not page.note.strip():
+                more_failures += page.failure_count - len(texts)
+    omitted = []
+    if more_failures:
+        failures = counted(more_failures, "more failure")
+        omitted.append(f"Automatic checks found {failures} on these pages, which the conformance report lists.")
     more = results.with_content[Group.FAILED] - quoted
-    return [*notes, further_notes(more)] if more else [*notes]
+    if more:
+        omitted.append(further_notes(more))
+    return [*notes, *omitted]

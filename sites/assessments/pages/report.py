@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from django.contrib.postgres.aggregates import ArrayAgg
 from django.db.models import Case, Count, Q, When, Window
 from django.db.models.functions import Left, RowNumber
 
+from sites.assessments.documents.disputes import disputes_by_criterion, further_disputes
 from sites.assessments.loading import OLDER_THAN_PAGE, OUTCOME, assessment_json_of, criteria_rows
 from sites.assessments.progress import undecided_words
 from sites.assessments.schemas import AssessmentCriterionJson, AssessmentJson
 from sites.models import Assessment, AssessmentResult
 from website_scan.accessibility.standards import Standard
-from website_scan.messages import agreeing, counted
+from website_scan.messages import SHOWN, agreeing, counted
+from website_scan.report.references import safe_link
+from website_scan.urls import Url
 
 Result = AssessmentResult.Result
 MAX_NOTES_PER_CRITERION = 10
@@ -25,12 +29,30 @@ RANK = Case(When(result=Result.FAILED, then=0), When(result=Result.CANNOT_TELL, 
 EXPLAINED = Q(result__in=(Result.FAILED, Result.CANNOT_TELL)) | ~Q(note="") | ~Q(remedy="")
 
 
+class SamplePage(NamedTuple):
+    number: int
+    name: str
+    url: str
+    is_state: bool
+
+    @property
+    def link(self) -> str | None:
+        return safe_link(self.url)
+
+    @property
+    def label(self) -> str:
+        """Return the name, or else the address without the host."""
+        url = Url.parse(self.url)
+        return self.name or (url.path_and_query if url else self.url)
+
+
 @dataclass(frozen=True, slots=True)
 class AutomaticFailure:
-    """Automatic finding that fails a criterion, with its number of pages."""
+    """Automatic finding that fails a criterion, with its first pages, and the number of its other pages."""
 
     title: str
-    pages: int
+    pages: Sequence[SamplePage]
+    more_pages: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +75,9 @@ class Note:
 class ReportRow:
     criterion: AssessmentCriterionJson
     failures: list[AutomaticFailure] = field(default_factory=list)
+    disputes: list[str] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     omitted: int = 0
-
-
-class SamplePage(NamedTuple):
-    number: int
-    name: str
-    url: str
-    is_state: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +90,14 @@ class ConformanceReport:
 
 
 def conformance_report(assessment: Assessment) -> ConformanceReport:
-    """Return the report. Executes six queries, whatever the size of the assessment."""
+    """Return the report. Executes seven queries, whatever the size of the assessment."""
     criteria = criteria_rows(assessment)
     document = assessment_json_of(assessment, criteria)
     rows = {criterion["number"]: ReportRow(criterion) for criterion in criteria}
-    _add_failures(assessment, rows)
-    _add_notes(assessment, rows)
     sample = [SamplePage(*row) for row in assessment.pages.order_by("number").values_list(*SamplePage._fields)]
+    _add_failures(assessment, rows, {page.number: page for page in sample})
+    _add_disputes(assessment, rows)
+    _add_notes(assessment, rows)
     outdated = assessment.results.filter(OLDER_THAN_PAGE, result__in=(Result.PASSED, Result.NOT_APPLICABLE)).count()
     summary = summary_of(document, criteria, outdated)
     return ConformanceReport(document, list(rows.values()), sample, summary, limits_of(document))
@@ -126,14 +143,27 @@ def limits_of(document: AssessmentJson) -> str:
     return f"{number} not decided on every page of the sample: {undecided_words(progress)}. {sample}"
 
 
-def _add_failures(assessment: Assessment, rows: dict[str, ReportRow]) -> None:
-    """Add the open automatic failures with their numbers of pages, by check."""
+def _add_failures(assessment: Assessment, rows: dict[str, ReportRow], pages: Mapping[int, SamplePage]) -> None:
+    """Add the open automatic failures with their first pages, by check."""
     findings = assessment.findings.filter(has_failed=True, fixed_at=None, disputed_at=None).order_by()
-    titles = findings.values_list("check_id", "title", "criteria").annotate(pages=Count("page_id", distinct=True))
-    for _, title, criteria, pages in titles.order_by("-pages", "check_id", "title")[: 10 * len(rows)]:
+    titles = findings.values_list("check_id", "title", "criteria").annotate(
+        total=Count("page_id", distinct=True), numbers=ArrayAgg("page__number", order_by="page__number")
+    )
+    for _, title, criteria, total, numbers in titles.order_by("-total", "check_id", "title")[: 10 * len(rows)]:
+        # Somebody may have added a page since the sample was read.
+        first = [pages[number] for number in numbers[:SHOWN] if number in pages]
         for number in criteria:
             if number in rows:
-                rows[number].failures.append(AutomaticFailure(title, pages))
+                rows[number].failures.append(AutomaticFailure(title, first, total - len(first)))
+
+
+def _add_disputes(assessment: Assessment, rows: dict[str, ReportRow]) -> None:
+    """Add sentences about the disputed findings of each criterion."""
+    for number, disputes in disputes_by_criterion(assessment).items():
+        if number in rows:
+            sentences = [dispute.sentences() for dispute in disputes[:MAX_NOTES_PER_CRITERION]]
+            more = len(disputes) - len(sentences)
+            rows[number].disputes = [*sentences, further_disputes(more)] if more else sentences
 
 
 def _add_notes(assessment: Assessment, rows: dict[str, ReportRow]) -> None:

@@ -13,7 +13,7 @@ from sites.assessments.pages.report import MAX_NOTES_PER_CRITERION
 from sites.models import Assessment, AssessmentResult
 from tests.factories import Member, member_of
 from tests.page_reading import browser_of, page_of, strings, text_of
-from tests.sites.assessments.cast import assess, audit_of, check, decide, museum_audit
+from tests.sites.assessments.cast import HOST, assess, audit_of, check, decide, museum_audit
 
 
 @pytest.fixture
@@ -68,10 +68,35 @@ def test_report_has_notes_and_automatic_failures(client: Client, home: Member, a
     decide(home, assessment, 1, "2.4.3", "failed", note="<script>alert(1)</script>", remedy="Mend it.")
     response = client.get(report_path(assessment))
     text = text_of(response)
-    assert "image-alt automatic, on 1 page" in text
+    assert "image-alt automatic, on page 2 /visit" in text
+    assert strings(page_of(response), "//td[@class='notes']//a/@href") == [f"{HOST}/visit"]
     assert "Page 1: <script>alert(1)</script> What to do: Mend it." in text
     assert b"<script>alert" not in response.content
     assert response["X-Robots-Tag"] == "noindex, nofollow"
+
+
+def test_report_names_the_first_pages_of_an_automatic_failure(client: Client, home: Member) -> None:
+    failing = (check("image-alt", "fail", "#a"),)
+    assessment = assess(home, audit_of(home, {f"/{page}": failing for page in range(7)}))
+    text = text_of(client.get(report_path(assessment)))
+    paths = [page.url.removeprefix(HOST) for page in assessment.pages.order_by("number")]
+    named = ", ".join(f"page {number} {path}" for number, path in enumerate(paths[:5], 1))
+    # Links end with a space in the text.
+    assert f"automatic, on {named} and 2 more pages" in text.replace(" ,", ",")
+
+
+def test_report_has_disputes_without_addresses_of_members(client: Client, home: Member, assessment: Assessment) -> None:
+    finding = assessment.findings.get(check_id="image-alt")
+    client.post(f"/o/home/assessments/{assessment.id}/findings/{finding.id}/dispute", {"reason": "It is <b>decor</b>."})
+    finding.refresh_from_db()
+    assert "@" in finding.disputed_by_name
+    response = client.get(report_path(assessment))
+    (row,) = page_of(response).xpath("//tr[th//a[starts-with(., '1.1.1')]]")
+    assert " ".join(row.text_content().split()) == (
+        "1.1.1 Non-text Content A Untested "
+        f"Automatic failure on {HOST}/visit, disputed by a member of the organization: image-alt. "
+        "Reason: It is <b>decor</b>. Without the dispute, the criterion fails."
+    )
 
 
 def test_report_shows_the_first_notes_of_a_criterion(client: Client, home: Member) -> None:

@@ -181,6 +181,16 @@ def test_remaining_pages_get_one_result(client: Client, assessment: Assessment) 
     assert [row.outcome for row in outcomes] == ["not_applicable", "failed", "not_applicable"]
 
 
+def test_disputed_finding_is_not_called_no_automatic_failure(client: Client, assessment: Assessment) -> None:
+    finding = assessment.findings.get(check_id="image-alt")
+    client.post(path_of(assessment, f"/findings/{finding.id}/dispute"), {"reason": "Decoration."})
+    row = row_in(page_of(client.get(path_of(assessment, "/criteria/1.1.1"))), 2, "1.1.1")
+    assert strings(row, ".//*[@class='automatic']/text()") == ["Automatic finding disputed"]
+    overview = page_of(client.get(path_of(assessment, "")))
+    (cell,) = overview.xpath("//tr[th//a[starts-with(., '1.1.1 ')]]/td[@data-label='Automatic checks']")
+    assert cell.text_content() == "Automatic finding disputed"
+
+
 def test_finding_is_disputed_and_the_dispute_withdrawn(client: Client, assessment: Assessment) -> None:
     page = page_of(client.get(path_of(assessment, "/criteria/1.1.1")))
     row = row_in(page, 2, "1.1.1")

@@ -52,7 +52,7 @@ def test_list_has_progress_of_each_assessment(client: Client, home: Member, asse
     for number in (1, 2, 3):
         decide(home, assessment, number, "2.4.3", "passed")
     text = text_of(client.get(LIST))
-    assert "WCAG 2.2, AA" in text
+    assert "WCAG 2.2, level AA" in text
     assert "1 of 55 criteria decided, 54 untested" in text
     assert "1 of 1 assessment in your plan is used." in text
 

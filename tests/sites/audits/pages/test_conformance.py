@@ -90,8 +90,8 @@ def test_audits_of_other_types_and_without_a_tested_page_say_nothing_about_crite
 
 
 def test_report_without_a_failure_says_what_people_have_to_test(client: Client, home: Member) -> None:
-    for status, expected in (("pass", True), ("fail", False)):
-        audit = audit_of(home, (check("image-alt", status),), kind="page")
+    for result, expected in ((check("image-alt", "pass"), True), (check("image-alt", "fail"), False)):
+        audit = audit_of(home, (result,), kind="page")
         text = text_of(client.get(f"/audit/{audit.id}"))
         assert ("a person still has to test all 55. Results by success criterion" in text) is expected
 
