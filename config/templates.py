@@ -27,6 +27,7 @@ from infrastructure.web.cards.previews import brand_preview
 from infrastructure.web.mail import is_mail_logged
 from infrastructure.web.relative_times import relative
 from scans.check_catalogue import check_name, check_page, failure_title
+from sites.assessments.progress import decided_words
 from website_scan.messages import cut
 from website_scan.report import templating
 
@@ -38,6 +39,7 @@ FILTERS = {
     "check_page": check_page,
     "failure_title": failure_title,
     "cut": cut,
+    "decided_words": decided_words,
     "filesizeformat": filesizeformat,
     "floatformat": floatformat,
     "linebreaksbr": linebreaksbr,

@@ -24,11 +24,14 @@ from tests.test_who_sees_what import TABLE
 ROWS = 55
 MAX_QUERIES = 12
 # The overview has six queries about what needs attention. A monitor's page has one about its chosen webhooks, and an
-# audit's page one about the organization's logo. None of them depends on the number of rows.
+# audit's page one about the organization's logo. The report and the statement of an assessment have one about disputed
+# findings. None of them depends on the number of rows.
 MAX_QUERIES_BY_ROUTE = {
     "o/<slug:organization>/": 16,
     "o/<slug:organization>/monitors/<any:monitor_id>": 13,
     "audit/<any:audit_id>": 13,
+    "assessment/<str:assessment_id>": 13,
+    "assessment/<str:assessment_id>/statement": 13,
 }
 SPACE_BEFORE_FULL_STOP = re.compile(r"\S+\s+[.,;](?=\s|$)")
 

@@ -147,9 +147,9 @@ class CriteriaChoices:
         return list(LEVEL_LABELS.items())
 
     @property
-    def level_label(self) -> str:
-        """Levels of the listed criteria, such as "A and AA"."""
-        return LEVEL_LABELS[self.level]
+    def standard_at_level(self) -> str:
+        """The standard with the levels of the listed criteria."""
+        return self.query.standard.at_level(self.level)
 
     @property
     def has_clauses(self) -> bool:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from django.db.models import Case, CharField, Count, F, Q, QuerySet, Sum, Value, When
 
 from scans.schemas import timestamp_or_none
+from sites.assessments.progress import progress_of
 from sites.assessments.schemas import (
     AssessmentCriterionJson,
     AssessmentEventJson,
     AssessmentFindingJson,
     AssessmentJson,
     AssessmentPageJson,
-    AssessmentProgress,
     AssessmentResultJson,
 )
 from sites.models import (
@@ -77,19 +77,18 @@ def assessment_json_of(
 ) -> AssessmentJson:
     """Return an assessment. `criteria` are its rows, if the caller has loaded them."""
     rows = criteria_rows(assessment) if criteria is None else criteria
-    return _assessment_json(assessment, [(sum(row["pages"].values()), row["pages"]["untested"]) for row in rows])
+    return _assessment_json(assessment, [row["pages"] for row in rows])
 
 
 def assessments_json(assessments: Sequence[Assessment]) -> list[AssessmentJson]:
     """Return several assessments. Executes one query."""
     counts = AssessmentCount.objects.filter(assessment__in=[one.id for one in assessments]).order_by()
-    is_untested = Q(result=Result.UNTESTED, is_failing=False)
-    rows = counts.values_list("assessment_id", "criterion").annotate(
-        pages=Sum("count"), untested=Sum("count", filter=is_untested, default=0)
-    )
-    numbers = {(assessment_id, criterion): (pages, untested) for assessment_id, criterion, pages, untested in rows}
+    rows = counts.annotate(counted_as=COUNTED_OUTCOME).values_list("assessment_id", "criterion", "counted_as")
+    numbers: dict[tuple[str, str], dict[str, int]] = {}
+    for assessment_id, criterion, outcome, number in rows.annotate(number=Sum("count")):
+        numbers.setdefault((assessment_id, criterion), {})[outcome] = number
     return [
-        _assessment_json(one, [numbers.get((one.id, row.number), (0, 0)) for row in standard_criteria(one)])
+        _assessment_json(one, [numbers.get((one.id, row.number), {}) for row in standard_criteria(one)])
         for one in assessments
     ]
 
@@ -224,15 +223,8 @@ def _criteria_rows(assessment: Assessment, counts: Mapping[str, Mapping[str, int
     ]
 
 
-def _assessment_json(assessment: Assessment, numbers: Sequence[tuple[int, int]]) -> AssessmentJson:
-    """Return an assessment. `numbers` has the number of pages and of untested pages for each criterion."""
-    pages = numbers[0][0] if numbers else 0
-    progress: AssessmentProgress = {
-        "criteria": len(numbers),
-        "criteria_tested": sum(not untested for _, untested in numbers),
-        "results": pages * len(numbers),
-        "results_tested": sum(pages - untested for pages, untested in numbers),
-    }
+def _assessment_json(assessment: Assessment, numbers: Sequence[dict[str, int]]) -> AssessmentJson:
+    """Return an assessment. `numbers` has the number of pages by result for each criterion."""
     return {
         "id": assessment.id,
         "name": assessment.name,
@@ -241,8 +233,8 @@ def _assessment_json(assessment: Assessment, numbers: Sequence[tuple[int, int]])
         "standard_name": Standard(assessment.standard).label,
         "level": assessment.level,
         "status": assessment.status,
-        "pages": pages,
-        "progress": progress,
+        "pages": sum(numbers[0].values()) if numbers else 0,
+        "progress": progress_of(numbers),
         "scope": assessment.scope,
         "evaluators": assessment.evaluators,
         "method": assessment.method,

@@ -28,10 +28,11 @@ AutomaticName = Annotated[str, values((result.value, label) for result, label in
 
 
 class AssessmentProgress(TypedDict):
-    """Success criteria of the standard that are tested on every page, and results of single pages."""
+    """Success criteria of the standard by what is known about them, and results of single pages."""
 
     criteria: Count
-    criteria_tested: Count
+    criteria_tested: Annotated[Count, "Criteria with a result on every page, which may be `cannot_tell`."]
+    criteria_decided: Annotated[Count, "Criteria with another result than `cannot_tell` on every page."]
     results: Count
     results_tested: Count
 

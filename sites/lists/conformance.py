@@ -242,7 +242,7 @@ def statement(standard: Standard, failed_sites: Mapping[str, int], sites: int) -
     failures = [(level, number) for level, number in failed_sites.items() if number]
     others = sites - sum(number for _, number in failures)
     if not failures:
-        criteria = f"{standard.label}, level {list(failed_sites)[-1]}"
+        criteria = standard.at_level(list(failed_sites)[-1])
         rest = agreeing(others, "It still needs", "All of them still need")
         return f"On {counted(sites, 'site')}, no automatic check found a failure of {criteria}. {rest} a person's test."
     (level, number), *more = failures

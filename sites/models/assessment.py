@@ -14,7 +14,9 @@ from accounts.models import ApiKey, Organization
 from infrastructure.leases import Leased
 from website_scan.accessibility.standards import LABELS, LEVELS, Standard
 from website_scan.ids import new_id
+from website_scan.messages import cut
 from website_scan.report.conformance import Result as AutomaticResult
+from website_scan.report.fixes import Part, parts
 
 STANDARDS = [(standard.value, label) for standard, label in LABELS.items()]
 
@@ -87,6 +89,11 @@ class Assessment(Leased):
 
     def __str__(self) -> str:
         return f"{self.id} ({self.name})"
+
+    @property
+    def standard_at_level(self) -> str:
+        """Return the standard with the level, or with the criteria of WCAG that the standard refers to."""
+        return Standard(self.standard).at_level(self.level)
 
     @property
     def is_finished(self) -> bool:
@@ -234,6 +241,7 @@ class AssessmentFinding(models.Model):
     """Automatic finding on a page, copied from its report. A fixed one remains as history."""
 
     MAX_PLACES = 20
+    MAX_FIX_SHOWN = 1_000
 
     id = models.BigAutoField(primary_key=True)
     assessment = models.ForeignKey(Assessment, on_delete=models.CASCADE, related_name="findings", db_index=False)
@@ -272,6 +280,11 @@ class AssessmentFinding(models.Model):
     @property
     def is_open(self) -> bool:
         return self.fixed_at is None and not self.is_disputed
+
+    @property
+    def fix_parts(self) -> tuple[Part, ...]:
+        """Return the fix, shortened, as text and code for pages."""
+        return parts({"text": cut(self.fix, self.MAX_FIX_SHOWN), "snippets": []})
 
     def end_dispute(self) -> None:
         """Clear the dispute. The caller saves the row."""

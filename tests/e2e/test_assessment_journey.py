@@ -65,7 +65,7 @@ def test_two_people_judge_a_page_by_keyboard(running: RunningService, run_journe
         ada.press("Create the assessment")
         ada.expect_text("The assessment was created.")
         wait_until(lambda: has_copied_results(ada), REFRESH_TIMEOUT_S)
-        untested = ada.page.get_by_text("criteria tested").first.inner_text()
+        untested = ada.page.get_by_text("criteria decided").first.inner_text()
         ada.page.get_by_role("link", name=CRITERION).focus()
         ada.page.keyboard.press("Enter")
         expect(ada.page.get_by_role("heading", name=CRITERION)).to_be_visible()
@@ -74,8 +74,8 @@ def test_two_people_judge_a_page_by_keyboard(running: RunningService, run_journe
 
         judge_by_keyboard(ada.page, "Passed", "The order makes sense.")
         expect(ada.page.get_by_role("status").filter(has_text="Saved: 2.4.3")).to_be_visible()
-        expect(ada.page.get_by_text("criteria tested").first).not_to_have_text(untested)
-        assert "1 of 55" in ada.page.get_by_text("criteria tested").first.inner_text()
+        expect(ada.page.get_by_text("criteria decided").first).not_to_have_text(untested)
+        assert "1 of 55" in ada.page.get_by_text("criteria decided").first.inner_text()
 
         judge_by_keyboard(bert.page, "Failed", "The footer comes first.")
         conflict = bert.page.get_by_role("alert")

@@ -40,6 +40,17 @@ class Standard(StrEnum):
         """Return the highest level of criteria that the standard knows."""
         return "AAA" if self.value.startswith("wcag") else "AA"
 
+    def at_level(self, level: str) -> str:
+        """Return the part of the standard that covers the criteria up to a level, in words.
+
+        Only WCAG has levels. EN 301 549 and Section 508 include criteria of WCAG by reference.
+        """
+        if self.value.startswith("wcag"):
+            return f"{self.label}, level {level}"
+        levels = LEVELS[: min(LEVELS.index(level), LEVELS.index(self.highest_level)) + 1]
+        criteria = f"WCAG {self.wcag_version} {'levels' if len(levels) > 1 else 'level'} {' and '.join(levels)}"
+        return f"{self.label}{', clause 9' if self is Standard.EN_301_549 else ''} ({criteria})"
+
 
 LABELS: Mapping[Standard, str] = {
     Standard.WCAG_22: "WCAG 2.2",

@@ -206,6 +206,20 @@ def failure_of_checks(
     return _failure(standard, {level: [one.number for one in required if one.level == level] for level in LEVELS})
 
 
+def without_failure(standard: Standard = DEFAULT_STANDARD, level: str = DEFAULT_LEVEL) -> str:
+    """Return sentences for pages on which no check failed: what checks cover of the criteria, and what people test."""
+    required = required_criteria(standard, level)
+    covered = sum(one.number in checks_by_criterion() for one in required)
+    return (
+        f"{_nothing_failed(standard, level)} Checks cover parts of {covered} of its {len(required)} criteria; "
+        f"a person still has to test all {len(required)}."
+    )
+
+
+def _nothing_failed(standard: Standard, level: str) -> str:
+    return f"No automatic check found a failure of {standard.at_level(level)}."
+
+
 def conformance_of_reports(
     reports: Iterable[ExportJson], standard: Standard = DEFAULT_STANDARD, level: str = DEFAULT_LEVEL
 ) -> Conformance:
@@ -248,8 +262,7 @@ def statement(standard: Standard, failed: Mapping[str, Sequence[str]], results: 
     remaining = f"{counted(untested, 'criterion', 'criteria')} of {len(results)} still need a person's test."
     if untested == 1:
         remaining = remaining.replace("need", "needs")
-    nothing = f"No automatic check found a failure of {standard.label}, level {list(failed)[-1]}."
-    return f"{_failure(standard, failed) or nothing} {remaining}"
+    return f"{_failure(standard, failed) or _nothing_failed(standard, list(failed)[-1])} {remaining}"
 
 
 def _failure(standard: Standard, failed: Mapping[str, Sequence[str]]) -> str:

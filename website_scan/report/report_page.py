@@ -15,7 +15,7 @@ from website_scan.places import BYTES, Column
 from website_scan.priority import Priority, priority
 from website_scan.report.cap_sentence import raise_sentence
 from website_scan.report.cards import CardContext, CheckCard, card_of
-from website_scan.report.conformance import failure_of
+from website_scan.report.conformance import failure_of, without_failure
 from website_scan.report.coverage_summary import CoverageSummary, coverage_of
 from website_scan.report.explanations import NOTES, category_meaning, grade_meaning
 from website_scan.report.filters import EVERYTHING, Filter, FilterBar, filter_bar
@@ -149,7 +149,8 @@ class ReportPage:
     may be empty. `prefix` goes before all anchors. `categories` have findings, `clear` are the categories without
     findings. `held` is a sentence about caps that lower the score, or empty. `first_raise` is a sentence
     with the score after fixing `first`, or empty. `largest` is a crop of the element of the
-    largest contentful paint. `muted` are the cards of muted findings.
+    largest contentful paint. `muted` are the cards of muted findings. `without_failure` says, for accessibility
+    without a failed criterion, what people have to test.
     """
 
     export: ExportJson
@@ -161,6 +162,7 @@ class ReportPage:
     notice: str
     meaning: str
     conformance_url: str
+    without_failure: str
     held: str
     note: str
     categories: tuple[CategorySection, ...]
@@ -261,6 +263,7 @@ def report_page(  # noqa: PLR0913 -- two documents, and optional parts of the pa
         notice=facts.get("notice", ""),
         meaning=_meaning(export, facts),
         conformance_url=conformance_url,
+        without_failure=_without_failure(export, facts),
         held=muting.held(export, muted),
         note=NOTES.get(scan_type, ""),
         categories=tuple(section for section in categories if not section.is_without_findings),
@@ -306,6 +309,12 @@ def _meaning(export: ExportJson, facts: Facts) -> str:
     # "Good" must not be said of a page that fails a success criterion.
     _, _, rest = meaning.partition(": ")
     return f"{failure} {rest[:1].upper()}{rest[1:]}".strip()
+
+
+def _without_failure(export: ExportJson, facts: Facts) -> str:
+    """Return what people have to test if no criterion fails. Empty if one does, and for other types of scans."""
+    is_judged = export["type"] == "accessibility" and "unseen" not in facts
+    return without_failure() if is_judged and not failure_of(export) else ""
 
 
 def _category(category: ExportedCategory, anchor: str, scan_type: str, cards: Sequence[CheckCard]) -> CategorySection:

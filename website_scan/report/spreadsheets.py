@@ -10,6 +10,8 @@ from collections.abc import Iterable
 MEDIA_TYPE = "text/csv; charset=utf-8"
 # Spreadsheets take a cell with such a beginning for a formula, and may split text at ";" (OWASP, CSV injection).
 FORMULA = re.compile(r"""((?:\A|[;,|\t\r\n])(?:[^\S\t\r\n]|")*+)(?=[=+@-])""")
+# Begins a file for people. Excel reads a file without it in the code page of the computer, so that "ü" becomes "Ã¼".
+BYTE_ORDER_MARK = "\ufeff"
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 

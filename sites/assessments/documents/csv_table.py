@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from sites.assessments.documents.disputes import dispute_of_finding
 from sites.assessments.documents.page_results import PageResult, PageResults
 from sites.assessments.loading import criteria_rows
 from sites.assessments.schemas import AssessmentCriterionJson, AssessmentFindingJson
 from sites.models import Assessment, AssessmentResult
 from website_scan.messages import counted
 from website_scan.report.conformance import Result, checks_by_criterion
-from website_scan.report.spreadsheets import cell, lines
+from website_scan.report.spreadsheets import BYTE_ORDER_MARK, cell, lines
 
 COLUMNS = (
     *("clause", "criterion", "level", "page", "page_title", "url", "state", "result", "person_result", "note"),
@@ -20,7 +21,7 @@ COLUMNS = (
 
 def assessment_csv(assessment: Assessment) -> Iterator[str]:
     """Yield the table as CSV in pieces. Cells are safe from formula injection."""
-    yield lines([COLUMNS])
+    yield BYTE_ORDER_MARK + lines([COLUMNS])
     results = PageResults(assessment)
     for criterion in criteria_rows(assessment):
         for batch in results.of_criterion(criterion["number"]):
@@ -45,16 +46,22 @@ def _row(criterion: AssessmentCriterionJson, one: PageResult) -> Mapping[str, ob
         "tested_by": result["tested_by"] if result else "",
         "tested_at": (result["tested_at"] if result else None) or "",
         "page_changed_since": "yes" if result and result["is_older_than_page"] else "no",
-        "automatic_result": _automatic(criterion["number"], one).label,
+        "automatic_result": _automatic_label(criterion["number"], one),
         "findings": _texts(one.open_findings),
-        "disputed": "\n".join(
-            f"{finding['title']}: {finding['dispute_reason']}" for finding in one.findings if finding["disputed"]
-        ),
+        "disputed": "\n".join(map(dispute_of_finding, one.disputed_findings)),
     }
 
 
 def _label(result: str) -> str:
     return AssessmentResult.Result(result).label
+
+
+def _automatic_label(number: str, one: PageResult) -> str:
+    """Return what the checks say, also if a person disputed all of it."""
+    if not one.open_findings and (disputed := one.disputed_findings):
+        has_failed = any(finding["has_failed"] for finding in disputed)
+        return f"{(Result.FAILS if has_failed else Result.NEEDS_REVIEW).label}, disputed"
+    return _automatic(number, one).label
 
 
 def _automatic(number: str, one: PageResult) -> Result:

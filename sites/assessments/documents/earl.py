@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
 
+from sites.assessments.documents.disputes import dispute_of_finding
 from sites.assessments.documents.page_results import PageResult, PageResults
 from sites.assessments.loading import criteria_rows
 from sites.assessments.schemas import AssessmentCriterionJson, AssessmentFindingJson, AssessmentPageJson
@@ -120,7 +121,7 @@ class _Criterion:
         """Yield the assertions of people and of the checks, as far as they decided."""
         self._pages += len(pages)
         for one in pages:
-            if one.decision == "untested" and not one.open_findings:
+            if one.decision == "untested" and not one.open_findings and not one.disputed_findings:
                 self._untested.append(one.page["title"])
             else:
                 yield from self._of_page(one)
@@ -157,10 +158,12 @@ class _Criterion:
             )
         if failures and not is_confirmed:
             yield self._automatic(one, "earl:failed", failures)
-        elif one.decision == "untested" and one.open_findings:
+        elif one.decision == "untested":
             yield self._automatic(one, "earl:cantTell", one.open_findings)
 
     def _automatic(self, one: PageResult, outcome: str, findings: list[AssessmentFindingJson]) -> dict[str, Any]:
+        """Return the assertion of the checks. A finding that a person disputed leaves them undecided."""
+        disputed = one.disputed_findings if one.decision == "untested" else []
         return assertion(
             by=ASSERTOR,
             mode="earl:automatic",
@@ -169,8 +172,8 @@ class _Criterion:
             result=result_of(
                 outcome,
                 self._title,
-                "\n".join(map(_finding_text, findings)),
-                max(finding["seen_at"] for finding in findings),
+                "\n".join([*map(_finding_text, findings), *map(dispute_of_finding, disputed)]),
+                max(finding["seen_at"] for finding in (*findings, *disputed)),
             ),
         )
 
@@ -185,8 +188,6 @@ def _person_texts(one: PageResult, confirmed: Iterable[AssessmentFindingJson]) -
     if one.remedy:
         yield f"To do: {one.remedy}"
     yield from map(_finding_text, confirmed)
-    for finding in one.findings:
-        if finding["disputed"]:
-            yield f"Disputed: {finding['title']}. Reason: {finding['dispute_reason']}"
+    yield from map(dispute_of_finding, one.disputed_findings)
     if one.result is not None and one.result["is_older_than_page"]:
         yield "The page has changed since this test."

@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from sites.assessments.documents.disputes import further_disputes
 from sites.assessments.documents.summaries import (
     MAX_EXCERPTS,
     CriterionSummary,
@@ -20,6 +21,7 @@ from sites.assessments.documents.summaries import (
     summary_of,
 )
 from sites.assessments.documents.texts import further_notes, one_line, sentence
+from sites.assessments.progress import decided_words
 from sites.assessments.schemas import AssessmentJson
 from sites.models import Assessment
 from website_scan.accessibility.standards import LEVELS, Standard, required_criteria
@@ -62,7 +64,7 @@ OTHER_CHAPTERS: Mapping[Standard, tuple[str, ...]] = {
 }
 COMPONENT = "web"
 MISSING_EMAIL = "[e-mail address]"
-MAX_NOTES, MAX_TEXT, MAX_PAGES = 2_000, 300, MAX_EXCERPTS
+MAX_NOTES, MAX_TEXT, MAX_PAGES, MAX_DISPUTES = 4_000, 300, MAX_EXCERPTS, 3
 
 
 def openacr_yaml(assessment: Assessment) -> Iterator[str]:
@@ -122,11 +124,13 @@ def _notes(summary: Summary) -> str:
     texts = [
         "This report describes a sample of pages. Automatic checks find failures; only people decided what passes."
     ]
+    texts.append(decided_words(summary.assessment["progress"]))
     rows = [one for one in summary.criteria if one.criterion["level"] != "AAA" and adherence(one) == NOT_EVALUATED]
     if rows:
         number = counted(len(rows), "criterion is", "criteria are")
         texts.append(
-            f"Incomplete: {number} not evaluated at levels A and AA. VPAT allows that only at level AAA, so people "
+            f"Incomplete: {number} not evaluated at levels A and AA, because people have not decided about a page, or "
+            "the page has changed since, and no page is known to fail. VPAT allows that only at level AAA, so people "
             "have to test them before this report is published."
         )
     if not summary.assessment["contact_email"]:
@@ -142,7 +146,7 @@ def _methods(summary: Summary) -> str:
     return _joined(
         [
             assessment["method"],
-            f"The standard is {assessment['standard_name']}, level {assessment['level']}.",
+            f"The standard is {Standard(assessment['standard']).at_level(assessment['level'])}.",
             summary.method_sentences(),
             *names,
         ]
@@ -189,7 +193,10 @@ def _criterion(number: str, level: str, notes: str) -> dict[str, Any]:
 
 def _remarks(criterion: CriterionSummary) -> str:
     """Return the number of pages by result, and what people and checks saw on the first pages."""
-    texts = [criterion.sentences()]
+    disputes = criterion.disputes[:MAX_DISPUTES]
+    texts = [criterion.sentences(), *(dispute.sentences() for dispute in disputes)]
+    if more := len(criterion.disputes) - len(disputes):
+        texts.append(further_disputes(more))
     pages = [one for group in Group for one in criterion.excerpts[group] if one.has_content][:MAX_PAGES]
     texts += map(_page_remarks, pages)
     if more := sum(criterion.with_content.values()) - len(pages):

@@ -49,6 +49,11 @@ class PageResult:
         return [finding for finding in self.findings if finding["state"] != "fixed" and not finding["disputed"]]
 
     @property
+    def disputed_findings(self) -> list[AssessmentFindingJson]:
+        """Return the disputed automatic findings that are not fixed."""
+        return [finding for finding in self.findings if finding["state"] != "fixed" and finding["disputed"]]
+
+    @property
     def failures(self) -> list[AssessmentFindingJson]:
         """Return the open automatic findings that fail the criterion."""
         return [finding for finding in self.open_findings if finding["has_failed"]]

@@ -9,9 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from sites.assessments.documents.disputes import Dispute, further_disputes
 from sites.assessments.documents.summaries import CriterionSummary, Group, Summary, summary_of
 from sites.assessments.documents.texts import further_notes, one_line, paragraphs, sentence
 from sites.assessments.method import GAP
+from sites.assessments.progress import progress_of, undecided_words
 from sites.assessments.schemas import AssessmentJson
 from sites.models import Assessment
 from website_scan.accessibility.standards import Standard, success_criteria
@@ -21,7 +23,7 @@ from website_scan.report.references import safe_link
 TITLE = "Accessibility statement"
 # The directive requires criteria of levels A and AA of WCAG 2.1. These standards have all of them.
 SUFFICIENT_STANDARDS = frozenset({Standard.EN_301_549, Standard.WCAG_21, Standard.WCAG_22})
-MAX_TITLE, MAX_NOTE, MAX_NOTES = 120, 300, 3
+MAX_TITLE, MAX_NOTE, MAX_NOTES, MAX_DISPUTES = 120, 300, 3, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ class _Draft:
             Section("Compliance status", [self.status()]),
             *self.inaccessible_content(),
             Section("Preparation of this accessibility statement", list(self.preparation())),
+            *self.disputed_findings(),
             self.feedback(),
             self.enforcement(),
         ]
@@ -124,13 +127,18 @@ class _Draft:
         standard, level = Standard(self.assessment["standard"]), self.assessment["level"]
         if standard not in SUFFICIENT_STANDARDS or level == "A":
             yield (
-                f"The assessment used {standard.label}, level {level}. The law requires levels A and AA of WCAG 2.1, "
+                f"The assessment used {standard.at_level(level)}. The law requires levels A and AA of WCAG 2.1, "
                 "which have more criteria."
             )
-        partly = [one for one in self.results if not one.is_decided]
-        if partly:
-            number = f"{counted(len(partly), 'criterion', 'criteria')} of {len(self.results)}"
-            yield f"People have not decided about {number} on each page of the sample."
+        progress = progress_of(one.criterion["pages"] for one in self.results)
+        partly = any(not one.is_decided for one in self.results)
+        if undecided := progress["criteria"] - progress["criteria_decided"]:
+            number = f"{counted(undecided, 'criterion', 'criteria')} of {progress['criteria']}"
+            reasons = undecided_words(progress)
+            yield f"People have not decided about {number} on each page of the sample ({reasons})."
+        if outdated := sum(one.outdated > 0 for one in self.results):
+            pages = f"Pages have changed since the tests of {counted(outdated, 'criterion', 'criteria')}"
+            yield f"{pages}, which people have to test again."
         if self.failed and (partly or standard not in SUFFICIENT_STANDARDS or level == "A"):
             number = counted(len(self.failed), "criterion", "criteria")
             yield f"The website fails {number}, so it is not fully compliant."
@@ -156,11 +164,11 @@ class _Draft:
         yield Section("Accessible alternatives", alternatives or [self.placeholder(missing)], (), 3)
 
     def preparation(self) -> Iterator[str]:
-        finished_at = self.assessment["finished_at"]
+        finished_at, standard = self.assessment["finished_at"], Standard(self.assessment["standard"])
         yield f"This statement was prepared on {finished_at[:10] if finished_at else self.placeholder('date')}."
         yield (
-            f"It is based on a self-assessment by {self.assessment['standard_name']}, level "
-            f"{self.assessment['level']}. {self.summary.method_sentences()}"
+            f"It is based on a self-assessment by {standard.at_level(self.assessment['level'])}. "
+            f"{self.summary.method_sentences()}"
         )
         if names := [one_line(name, MAX_TITLE) for name in self.summary.evaluators]:
             yield f"Tested by {', '.join(names)}."
@@ -169,6 +177,15 @@ class _Draft:
         yield from paragraphs(self.assessment["method"])
         if finished_at:
             yield f"The statement was last reviewed on {finished_at[:10]}."
+
+    def disputed_findings(self) -> Iterator[Section]:
+        """Yield the automatic findings that people disputed, so that readers can judge the reasons."""
+        disputes = [(one, clauses) for one in self.summary.disputes if (clauses := _clauses(one, self.results))]
+        if disputes:
+            items = [Item(f"{clauses}: {one.sentences()}") for one, clauses in disputes[:MAX_DISPUTES]]
+            if more := len(disputes) - len(items):
+                items.append(Item(further_disputes(more)))
+            yield Section("Disputed findings of automatic checks", [], items, 3)
 
     def feedback(self) -> Section:
         email, phone = one_line(self.assessment["contact_email"]), one_line(self.assessment["contact_phone"])
@@ -209,18 +226,32 @@ def _failure(results: CriterionSummary, assessment: AssessmentJson) -> str:
     return " ".join([success_criteria()[row["number"]].asks, where, *_notes(results), requirement])
 
 
+def _clauses(dispute: Dispute, results: Sequence[CriterionSummary]) -> str:
+    """Return those of the criteria that a disputed finding concerns, such as "1.1.1 Non-text Content"."""
+    rows = [one.criterion for one in results if one.criterion["number"] in dispute.criteria]
+    return ", ".join(f"{row['clause']} {row['name']}" for row in rows)
+
+
 def _notes(results: CriterionSummary) -> list[str]:
     """Return the notes of people, or the titles of automatic failures on pages without a note.
 
-    The last sentence says on how many more pages there are notes.
+    The last sentences say what is left out, and where it is listed.
     """
     notes: dict[str, None] = {}
-    quoted = 0
+    quoted = more_failures = 0
     for page in results.excerpts[Group.FAILED]:
         texts = [page.note] if page.note.strip() else [one.title for one in page.findings if one.has_failed]
         sentences = {text: None for text in (sentence(text, MAX_NOTE) for text in texts) if text}
         if len(notes | sentences) <= MAX_NOTES:
             notes |= sentences
             quoted += page.has_content
+            if not page.note.strip():
+                more_failures += page.failure_count - len(texts)
+    omitted = []
+    if more_failures:
+        failures = counted(more_failures, "more failure")
+        omitted.append(f"Automatic checks found {failures} on these pages, which the conformance report lists.")
     more = results.with_content[Group.FAILED] - quoted
-    return [*notes, further_notes(more)] if more else [*notes]
+    if more:
+        omitted.append(further_notes(more))
+    return [*notes, *omitted]

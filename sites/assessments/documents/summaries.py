@@ -15,6 +15,7 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Case, Count, Exists, F, IntegerField, OuterRef, Q, Value, When, Window
 from django.db.models.functions import JSONObject, Left, RowNumber
 
+from sites.assessments.documents.disputes import Dispute, disputes_of
 from sites.assessments.loading import OLDER_THAN_PAGE, assessment_json_of, criteria_rows, outdated_counts
 from sites.assessments.schemas import AssessmentCriterionJson, AssessmentJson
 from sites.models import Assessment, AssessmentFinding, AssessmentResult
@@ -48,7 +49,7 @@ class FindingExcerpt:
 class Excerpt:
     """Page with a criterion's result. Texts are shortened.
 
-    `findings` are the first ones of `finding_count`, with failures before others.
+    `findings` are the first ones of `finding_count`, with failures before others. `failure_count` of them are failures.
     """
 
     number: int
@@ -57,6 +58,7 @@ class Excerpt:
     remedy: str
     findings: Sequence[FindingExcerpt]
     finding_count: int
+    failure_count: int
 
     @property
     def has_content(self) -> bool:
@@ -78,6 +80,7 @@ class CriterionSummary:
     outdated: int
     excerpts: Mapping[Group, Sequence[Excerpt]]
     with_content: Mapping[Group, int]
+    disputes: Sequence[Dispute] = ()
 
     @property
     def failed(self) -> int:
@@ -134,6 +137,7 @@ class Summary:
     titles: Sequence[str]
     has_tests: bool
     evaluators: Sequence[str]
+    disputes: Sequence[Dispute]
 
     def method_sentences(self) -> str:
         """Return sentences about the size of the sample, and about what people and automatic checks did."""
@@ -148,7 +152,7 @@ class Summary:
 
 
 def summary_of(assessment: Assessment, groups: Collection[Group] = tuple(Group)) -> Summary:
-    """Return the summary with excerpts of these groups of pages. Executes at most seven queries."""
+    """Return the summary with excerpts of these groups of pages. Executes at most eight queries."""
     rows = criteria_rows(assessment)
     outdated = outdated_counts(assessment)
     excerpts, with_content = _excerpts(assessment, groups)
@@ -159,6 +163,7 @@ def summary_of(assessment: Assessment, groups: Collection[Group] = tuple(Group))
         examined=Count("id", filter=~Q(scan_id="")),
         has_tests=BoolOr(Exists(tests), default=False),
     )
+    disputes = disputes_of(assessment)
     first = assessment.pages.order_by("number").annotate(address=Left("url", MAX_TEXT))
     return Summary(
         assessment=assessment_json_of(assessment, rows),
@@ -168,12 +173,14 @@ def summary_of(assessment: Assessment, groups: Collection[Group] = tuple(Group))
                 outdated.get(row["number"], {}),
                 {group: excerpts.get((row["number"], group), ()) for group in Group},
                 {group: with_content.get((row["number"], group), 0) for group in Group},
+                [dispute for dispute in disputes if row["number"] in dispute.criteria],
             )
             for row in rows
         ],
         **numbers,
         titles=[name or address for name, address in first.values_list("name", "address")[:MAX_TITLES]],
         evaluators=_evaluators(assessment),
+        disputes=disputes,
     )
 
 
@@ -194,6 +201,7 @@ def _criterion_summary(
     outdated: Mapping[str, int],
     excerpts: Mapping[Group, Sequence[Excerpt]],
     with_content: Mapping[Group, int],
+    disputes: Sequence[Dispute],
 ) -> CriterionSummary:
     passed, not_applicable = outdated.get(Result.PASSED, 0), outdated.get(Result.NOT_APPLICABLE, 0)
     return CriterionSummary(
@@ -203,6 +211,7 @@ def _criterion_summary(
         outdated=passed + not_applicable,
         excerpts=excerpts,
         with_content=with_content,
+        disputes=disputes,
     )
 
 
@@ -259,11 +268,9 @@ def _texts(assessment: Assessment, ids: Collection[int]) -> list[tuple[int, Exce
     return [
         (
             id,
-            Excerpt(
-                number, name or address, note, remedy, [FindingExcerpt(**one) for one in first_findings], finding_count
-            ),
+            Excerpt(number, name or address, note, remedy, [FindingExcerpt(**one) for one in first_findings], *counts),
         )
-        for id, number, name, address, note, remedy, first_findings, finding_count in rows.values_list(
+        for id, number, name, address, note, remedy, first_findings, *counts in rows.values_list(
             "id",
             "page__number",
             "page__name",
@@ -272,5 +279,6 @@ def _texts(assessment: Assessment, ids: Collection[int]) -> list[tuple[int, Exce
             Left("remedy", MAX_TEXT),
             "first_findings",
             F("open_failures") + F("open_reviews"),
+            "open_failures",
         )
     ]

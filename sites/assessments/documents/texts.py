@@ -23,5 +23,5 @@ def sentence(text: str, limit: int | None = None) -> str:
 
 
 def further_notes(pages: int) -> str:
-    """Return a sentence about the number of pages with notes that a document leaves out."""
-    return f"There are notes about {counted(pages, 'more page')}."
+    """Return a sentence about the number of pages with notes or findings that a document leaves out."""
+    return f"There are notes or automatic findings about {counted(pages, 'more page')} in the assessment."

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from django.db.models import Q, Sum
 
+from sites.assessments.documents.disputes import criteria_with_disputes
 from sites.assessments.loading import criteria_rows, outdated_counts
 from sites.assessments.pages.rows import FILTERS
 from sites.assessments.schemas import AssessmentCriterionJson
@@ -36,6 +37,7 @@ class OverviewRow:
     to_review: int
     checked: int
     older: int
+    is_disputed: bool
 
     @property
     def counts(self) -> str:
@@ -50,6 +52,8 @@ class OverviewRow:
             return f"Fails on {counted(self.failing, 'page')}"
         if self.to_review:
             return f"Needs review on {counted(self.to_review, 'page')}"
+        if self.is_disputed:
+            return "Automatic finding disputed"
         return "No automatic failure" if self.checked else "Not tested automatically"
 
     def is_in(self, show: str) -> bool:
@@ -78,15 +82,17 @@ class Overview:
 
 
 def overview_of(assessment: Assessment, query: Mapping[str, str]) -> Overview:
-    """Return the criteria that match the filters `show` and `level`. Executes three queries."""
+    """Return the criteria that match the filters `show` and `level`. Executes four queries."""
     criteria = criteria_rows(assessment)
     automatic, older = _automatic(assessment), outdated_counts(assessment)
+    disputed = criteria_with_disputes(assessment)
     none = {"failing": 0, "to_review": 0, "checked": 0}
     rows = [
         OverviewRow(
             criterion,
             **automatic.get(criterion["number"], none),
             older=sum(older.get(criterion["number"], {}).values()),
+            is_disputed=criterion["number"] in disputed,
         )
         for criterion in criteria
     ]

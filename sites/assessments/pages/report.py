@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from django.contrib.postgres.aggregates import ArrayAgg
 from django.db.models import Case, Count, Q, When, Window
 from django.db.models.functions import Left, RowNumber
 
+from sites.assessments.documents.disputes import disputes_by_criterion, further_disputes
 from sites.assessments.loading import OUTCOME, assessment_json_of, criteria_rows, older_results
+from sites.assessments.progress import undecided_words
 from sites.assessments.schemas import AssessmentCriterionJson, AssessmentJson
 from sites.models import Assessment, AssessmentResult
-from website_scan.messages import agreeing, counted
+from website_scan.accessibility.standards import Standard
+from website_scan.messages import SHOWN, agreeing, counted
+from website_scan.report.references import safe_link
+from website_scan.urls import Url
 
 Result = AssessmentResult.Result
 MAX_NOTES_PER_CRITERION = 10
@@ -23,12 +29,30 @@ RANK = Case(When(result=Result.FAILED, then=0), When(result=Result.CANNOT_TELL, 
 EXPLAINED = Q(result__in=(Result.FAILED, Result.CANNOT_TELL)) | ~Q(note="") | ~Q(remedy="")
 
 
+class SamplePage(NamedTuple):
+    number: int
+    name: str
+    url: str
+    is_state: bool
+
+    @property
+    def link(self) -> str | None:
+        return safe_link(self.url)
+
+    @property
+    def label(self) -> str:
+        """Return the name, or else the address without the host."""
+        url = Url.parse(self.url)
+        return self.name or (url.path_and_query if url else self.url)
+
+
 @dataclass(frozen=True, slots=True)
 class AutomaticFailure:
-    """Automatic finding that fails a criterion, with its number of pages."""
+    """Automatic finding that fails a criterion, with its first pages, and the number of its other pages."""
 
     title: str
-    pages: int
+    pages: Sequence[SamplePage]
+    more_pages: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +75,9 @@ class Note:
 class ReportRow:
     criterion: AssessmentCriterionJson
     failures: list[AutomaticFailure] = field(default_factory=list)
+    disputes: list[str] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     omitted: int = 0
-
-
-class SamplePage(NamedTuple):
-    number: int
-    name: str
-    url: str
-    is_state: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +91,14 @@ class ConformanceReport:
 
 
 def conformance_report(assessment: Assessment) -> ConformanceReport:
-    """Return the report. Executes six queries, whatever the size of the assessment."""
+    """Return the report. Executes seven queries, whatever the size of the assessment."""
     criteria = criteria_rows(assessment)
     document = assessment_json_of(assessment, criteria)
     rows = {criterion["number"]: ReportRow(criterion) for criterion in criteria}
-    _add_failures(assessment, rows)
-    _add_notes(assessment, rows)
     sample = [SamplePage(*row) for row in assessment.pages.order_by("number").values_list(*SamplePage._fields)]
+    _add_failures(assessment, rows, {page.number: page for page in sample})
+    _add_disputes(assessment, rows)
+    _add_notes(assessment, rows)
     older = older_results(assessment)
     summary = summary_of(document, criteria, older.without_failure)
     return ConformanceReport(document, list(rows.values()), sample, summary, limits_of(document), older.sentence)
@@ -91,15 +110,19 @@ def summary_of(document: AssessmentJson, criteria: Sequence[AssessmentCriterionJ
     It claims conformance only if people have tested everything, and no page has changed since: `outdated` is the number
     of results without a failure that are older than the change of their page.
     """
-    standard = f"{document['standard_name']} at level {document['level']}"
+    standard = Standard(document["standard"]).at_level(document["level"])
     total = len(criteria)
     failed = [row["clause"] for row in criteria if row["outcome"] == Result.FAILED]
     if failed:
-        return f"The tested pages do not conform to {standard}: {len(failed)} of {total} criteria fail."
+        verb = agreeing(len(failed), "fails", "fail")
+        return f"The tested pages do not conform to {standard}: {len(failed)} of {total} criteria {verb}."
     if any(row["pages"][Result.UNTESTED] for row in criteria):
         return f"It is not known yet whether the pages conform to {standard}: no failure is recorded so far."
     if unclear := sum(row["outcome"] == Result.CANNOT_TELL for row in criteria):
-        return f"It is not known whether the pages conform to {standard}: {unclear} of {total} criteria are undecided."
+        verb = agreeing(unclear, "is", "are")
+        return (
+            f"It is not known whether the pages conform to {standard}: {unclear} of {total} criteria {verb} undecided."
+        )
     if outdated:
         return (
             f"It is not known any more whether the pages conform to {standard}: pages have changed since people "
@@ -112,22 +135,35 @@ def summary_of(document: AssessmentJson, criteria: Sequence[AssessmentCriterionJ
 def limits_of(document: AssessmentJson) -> str:
     """Return a sentence about what has not been tested, which belongs beside the summary."""
     progress = document["progress"]
-    untested = progress["criteria"] - progress["criteria_tested"]
+    undecided = progress["criteria"] - progress["criteria_decided"]
     sample = f"The report is about a sample of {counted(document['pages'], 'page')}, not about every page of the site."
-    if not untested:
+    if not undecided:
         return sample
-    verb = "has" if untested == 1 else "have"
-    return f"{counted(untested, 'criterion', 'criteria')} {verb} not been tested on every page of the sample. {sample}"
+    number = counted(undecided, "criterion is", "criteria are")
+    return f"{number} not decided on every page of the sample: {undecided_words(progress)}. {sample}"
 
 
-def _add_failures(assessment: Assessment, rows: dict[str, ReportRow]) -> None:
-    """Add the open automatic failures with their numbers of pages, by check."""
+def _add_failures(assessment: Assessment, rows: dict[str, ReportRow], pages: Mapping[int, SamplePage]) -> None:
+    """Add the open automatic failures with their first pages, by check."""
     findings = assessment.findings.filter(has_failed=True, fixed_at=None, disputed_at=None).order_by()
-    titles = findings.values_list("check_id", "title", "criteria").annotate(pages=Count("page_id", distinct=True))
-    for _, title, criteria, pages in titles.order_by("-pages", "check_id", "title")[: 10 * len(rows)]:
+    titles = findings.values_list("check_id", "title", "criteria").annotate(
+        total=Count("page_id", distinct=True), numbers=ArrayAgg("page__number", order_by="page__number")
+    )
+    for _, title, criteria, total, numbers in titles.order_by("-total", "check_id", "title")[: 10 * len(rows)]:
+        # Somebody may have added a page since the sample was read.
+        first = [pages[number] for number in numbers[:SHOWN] if number in pages]
         for number in criteria:
             if number in rows:
-                rows[number].failures.append(AutomaticFailure(title, pages))
+                rows[number].failures.append(AutomaticFailure(title, first, total - len(first)))
+
+
+def _add_disputes(assessment: Assessment, rows: dict[str, ReportRow]) -> None:
+    """Add sentences about the disputed findings of each criterion."""
+    for number, disputes in disputes_by_criterion(assessment).items():
+        if number in rows:
+            sentences = [dispute.sentences() for dispute in disputes[:MAX_NOTES_PER_CRITERION]]
+            more = len(disputes) - len(sentences)
+            rows[number].disputes = [*sentences, further_disputes(more)] if more else sentences
 
 
 def _add_notes(assessment: Assessment, rows: dict[str, ReportRow]) -> None:

@@ -84,6 +84,12 @@ class ResultRow:
         return str(self.result.version) if has_seen_change else self.values["version"]
 
     @property
+    def is_disputed(self) -> bool:
+        """Return True if all automatic findings that are not fixed are disputed."""
+        unfixed = [finding for finding in self.findings if finding.fixed_at is None]
+        return bool(unfixed) and all(finding.is_disputed for finding in unfixed)
+
+    @property
     def is_older(self) -> bool:
         return self.result.is_older_than(self.page)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from scans.check_catalogue import check_name
+from scans.check_catalogue import failure_title
 from sites.models import AssessmentEvent, AssessmentResult
 from website_scan.messages import counted, cut
 
@@ -79,8 +79,10 @@ def _changed(event: AssessmentEvent) -> str:
     return f"changed {', '.join(names)}"
 
 
-def _check(values: Mapping[str, str]) -> str:
-    return f"the check “{check_name(values.get('check', ''))}”"
+def _finding(values: Mapping[str, str]) -> str:
+    """Return the finding with the ID of its check, because the check's name says what a page without it has."""
+    check_id = values.get("check", "")
+    return f"the finding “{failure_title(check_id)}” ({check_id})"
 
 
 def _label(result: str) -> str:
@@ -105,11 +107,9 @@ SENTENCES: Mapping[str, Callable[[AssessmentEvent], str]] = {
     "result": _result,
     "tested_again": _tested_again,
     "remaining_results": _remaining,
-    "disputed": lambda event: f"disputed the finding of {_check(event.after)} on {_page(event)}",
-    "dispute_withdrawn": lambda event: (
-        f"withdrew the dispute of the finding of {_check(event.before)} on {_page(event)}"
-    ),
+    "disputed": lambda event: f"disputed {_finding(event.after)} on {_page(event)}",
+    "dispute_withdrawn": lambda event: f"withdrew the dispute of {_finding(event.before)} on {_page(event)}",
     "dispute_ended": lambda event: (
-        f"ended the dispute of the finding of {_check(event.before)} on {_page(event)}, because it has new places"
+        f"ended the dispute of {_finding(event.before)} on {_page(event)}, because it has new places"
     ),
 }

@@ -38,6 +38,7 @@ from sites.audits.pages.since import compare_with_previous_audit
 from sites.audits.pages.storyboard import picture_of_step, storyboard
 from sites.audits.visibility import VisibleAudit, find_visible_audit, set_sharing
 from sites.models import Audit
+from website_scan.report.conformance import without_failure
 from website_scan.report.exports import FORMATS
 from website_scan.report.references import safe_link
 from website_scan.timestamps import timestamp
@@ -84,10 +85,13 @@ def audit(request: HttpRequest, visible: VisibleAudit) -> HttpResponse:
             audit_page.type_report(scan, active, visible.now, visible.membership) if scan and scan.is_final else None
         )
         return render(request, "sites/audits/page.html", context)
+    failure = failure_of_audit(audit_row)
+    has_tested_pages = context["has_conformance"] and audit_row.pages_judged("accessibility")
     context |= {
         "is_pages": shows_pages,
         "is_steps": shows_steps,
-        "failure": failure_of_audit(audit_row),
+        "failure": failure,
+        "without_failure": without_failure() if has_tested_pages and not failure else "",
         "left_out": audit_page.count_left_out_pages(audit_row),
         "labels": [label for _, label in Scan.Type.choices],
     }

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.project import ROOT
+from website_scan.accessibility.standards import Standard
 from website_scan.catalogue import checks
 from website_scan.findings import ScanType
 from website_scan.plan import judges_journeys_only
@@ -57,6 +58,28 @@ def test_wcag_version_has_all_its_criteria(version: str, counts: dict[str, int])
 
 def test_parsing_is_the_only_removed_criterion() -> None:
     assert {number: row["until"] for number, row in CRITERIA.items() if "until" in row} == {"4.1.1": "2.1"}
+
+
+@pytest.mark.parametrize(
+    ("standard", "level", "words"),
+    [
+        (Standard.WCAG_21, "AAA", "WCAG 2.1, level AAA"),
+        # Neither EN 301 549 nor Section 508 has levels.
+        (Standard.EN_301_549, "A", "EN 301 549 V3.2.1, clause 9 (WCAG 2.1 level A)"),
+        (Standard.EN_301_549, "AA", "EN 301 549 V3.2.1, clause 9 (WCAG 2.1 levels A and AA)"),
+        (Standard.SECTION_508, "AAA", "Section 508 (WCAG 2.0 levels A and AA)"),
+    ],
+)
+def test_only_wcag_is_at_a_level(standard: Standard, level: str, words: str) -> None:
+    assert standard.at_level(level) == words
+
+
+def test_parsing_has_one_result_for_pages_in_html() -> None:
+    parsing = CRITERIA["4.1.1"]
+    # Otherwise, the page of the criterion would say that it is not applicable to HTML.
+    assert "applies" not in parsing
+    assert parsing["procedure"][0].startswith("Choose “Passed” for pages in HTML:")
+    assert "HTML" not in parsing["asks"]
 
 
 def test_criteria_are_in_order_of_number() -> None:

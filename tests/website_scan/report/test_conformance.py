@@ -150,7 +150,7 @@ def test_pages_are_joined_by_criterion() -> None:
             Standard.SECTION_508,
             "AAA",
             {"target_size": "fail"},
-            "No automatic check found a failure of Section 508, level AA. "
+            "No automatic check found a failure of Section 508 (WCAG 2.0 levels A and AA). "
             "38 criteria of 38 still need a person's test.",
         ),
     ],

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
+from website_scan.accessibility.standards import Standard
 from website_scan.command.formats.text import (
     DEFAULT_WIDTH,
     MAX_PLACES,
@@ -74,7 +75,7 @@ def conformance_lines(result: CommandResult, paint: Paint, width: int) -> Iterat
 def _judged_lines(conformance: Conformance, judged: Sequence[CommandReport], lines: TextLines) -> Iterator[str]:
     pages = [report.page for report in judged]
     rows = {result: [row for row in conformance["criteria"] if row["result"] == result] for result in Result}
-    standard = f"{conformance['standard_name']}, level {conformance['level']}"
+    standard = Standard(conformance["standard"]).at_level(conformance["level"])
     yield lines.paint("bold", f"{pages[0]}  {count_pages(pages)}  {standard}")
     yield from lines.wrap(conformance["statement"], 2, "fail" if rows[Result.FAILS] else "")
     for report in judged:

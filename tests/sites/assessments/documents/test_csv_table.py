@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 
@@ -9,7 +10,16 @@ import pytest
 
 from sites.assessments.documents.csv_table import COLUMNS, assessment_csv
 from sites.assessments.schemas import AssessmentReport
-from tests.sites.assessments.reports import HOST, HOSTILE, TESTED_AT, TESTER, hostile_report, museum_report, report_of
+from tests.sites.assessments.reports import (
+    HOST,
+    HOSTILE,
+    TESTED_AT,
+    TESTER,
+    hostile_report,
+    museum_report,
+    page,
+    report_of,
+)
 from tests.sites.assessments.storing import stored
 from website_scan.accessibility.standards import Standard
 from website_scan.report.spreadsheets import FORMULA_STARTS
@@ -18,7 +28,8 @@ pytestmark = pytest.mark.django_db
 
 
 def rows_of(report: AssessmentReport) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO("".join(assessment_csv(stored(report))), newline="")))
+    data = "".join(assessment_csv(stored(report))).encode()
+    return list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline="")))
 
 
 def row_of(report: AssessmentReport, clause: str, page: int) -> dict[str, str]:
@@ -32,6 +43,14 @@ def test_table_has_a_row_for_each_criterion_and_page() -> None:
     assert tuple(rows[0]) == COLUMNS
     assert [row["page"] for row in rows[:5]] == ["1", "2", "3", "4", "1"]
     assert rows_of(report_of({}, sample=[])) == []
+
+
+def test_spreadsheets_recognize_the_encoding_of_names() -> None:
+    report = report_of({}, sample=[page(1, "/", "Führungen für Gehörlose")])
+    data = "".join(assessment_csv(stored(report))).encode()
+    assert data.startswith(codecs.BOM_UTF8)
+    assert data.count(codecs.BOM_UTF8) == 1
+    assert rows_of(report)[0]["page_title"] == "Führungen für Gehörlose"
 
 
 def test_row_has_results_of_the_person_and_of_the_checks() -> None:
@@ -64,7 +83,11 @@ def test_result_that_counts_differs_from_the_persons_result() -> None:
 def test_disputed_findings_have_their_reason() -> None:
     row = row_of(museum_report(), "1.1.1", 3)
     assert (row["result"], row["findings"]) == ("Passed", "")
-    assert row["disputed"] == "2 images have no alternative text: The logo is decoration."
+    assert row["automatic_result"] == "Fails, disputed"
+    assert row["disputed"] == (
+        "Automatic failure, disputed by Ada Ruiz, a member of the organization: 2 images have no alternative text. "
+        "Reason: The logo is decoration. Without the dispute, the criterion fails."
+    )
 
 
 def test_undecided_rows_say_what_was_automatic() -> None:

@@ -18,6 +18,7 @@ from tests.sites.assessments.reports import (
     ID,
     TESTER,
     decided,
+    disputed,
     hostile_report,
     museum_report,
     page,
@@ -41,6 +42,10 @@ HOME, VISIT, SHOP, CART = (
 # Values of EARL 1.0 Schema, sections 2.4, 2.7 and 2.9.
 MODES = {EARL.automatic, EARL.manual, EARL.semiAuto, EARL.undisclosed, EARL.unknownMode}
 OUTCOMES = {EARL.passed, EARL.failed, EARL.cantTell, EARL.inapplicable, EARL.untested}
+DISPUTE = (
+    "Automatic failure, disputed by Ada Ruiz, a member of the organization: 2 images have no alternative text. "
+    "Reason: The logo is decoration. Without the dispute, the criterion fails."
+)
 Said = tuple[Node | None, Node | None, Node | None, Node | None]
 
 
@@ -133,10 +138,19 @@ def test_descriptions_have_what_people_and_checks_saw() -> None:
         "2 images have no alternative text: Screen readers say nothing, or a file name.",
         "",
         "2 images have no alternative text: Screen readers say nothing, or a file name.",
-        "Disputed: 2 images have no alternative text. Reason: The logo is decoration.",
+        DISPUTE,
         "Not tested on 1 of 4 pages: Cart with one item.",
     ]
     assert descriptions(report, "3.2.1")[1] == "The page has changed since this test."
+
+
+def test_disputed_finding_without_a_persons_result_is_undecided() -> None:
+    report = report_of({}, {"1.1.1": [disputed(3, "image-alt", "1.1.1")]})
+    assert assertions(graph_of(report), "1.1.1") == {
+        (SOFTWARE, EARL.automatic, SHOP, EARL.cantTell),
+        (SOFTWARE, None, SAMPLE, EARL.untested),
+    }
+    assert descriptions(report, "1.1.1")[0] == DISPUTE
 
 
 def test_software_never_asserts_that_a_criterion_passed() -> None:

@@ -45,7 +45,12 @@ def test_json_is_the_whole_report() -> None:
 
 @pytest.mark.parametrize(
     ("name", "start"),
-    [("openacr", "title:"), ("earl", '{"@context"'), ("csv", "clause,"), ("statement", "# Accessibility statement")],
+    [
+        ("openacr", "title:"),
+        ("earl", '{"@context"'),
+        ("csv", "\ufeffclause,"),
+        ("statement", "# Accessibility statement"),
+    ],
 )
 def test_document_begins_as_its_format_does(name: str, start: str) -> None:
     assert text_of(name, stored(museum_report())).startswith(start)

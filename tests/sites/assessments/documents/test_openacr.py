@@ -91,6 +91,8 @@ def test_remarks_have_notes_remedies_and_open_findings() -> None:
     notes = adherences(loaded(museum_report()))["1.1.1"]["notes"]
     assert notes == (
         "Failed on 2 pages. Passed on 1 page. Not tested on 1 page. "
+        "Automatic failure on Shop, disputed by Ada Ruiz, a member of the organization: 2 images have no "
+        "alternative text. Reason: The logo is decoration. Without the dispute, the criterion fails. "
         "Home: The map has no text. To do: Describe the map. Automatic check: 2 images have no alternative text. "
         "https://museum.example.com/visit: Automatic check: 2 images have no alternative text."
     )
@@ -114,7 +116,7 @@ def test_remarks_of_more_than_five_pages_are_counted() -> None:
     failed = {(number, "1.1.1"): result(number, "1.1.1", "failed", note="No text.") for number in range(1, 8)}
     notes = adherences(loaded(report_of(failed, sample=sample)))["1.1.1"]["notes"]
     assert notes.count("No text.") == 5
-    assert notes.endswith("There are notes about 2 more pages.")
+    assert notes.endswith("There are notes or automatic findings about 2 more pages in the assessment.")
 
 
 def test_remarks_are_bounded() -> None:
@@ -158,7 +160,9 @@ def test_european_report_does_not_evaluate_criteria_that_are_new_in_wcag_22() ->
 
 
 def test_report_says_that_it_is_incomplete() -> None:
-    assert "Incomplete: 50 criteria are not evaluated" in loaded(museum_report())["notes"]
+    notes = loaded(museum_report())["notes"]
+    assert "5 of 55 criteria decided, 49 untested, 1 cannot tell." in notes
+    assert "Incomplete: 50 criteria are not evaluated" in notes
     assert "Incomplete" not in loaded(report_of(decided("passed")))["notes"]
 
 

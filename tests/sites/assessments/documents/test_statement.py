@@ -10,11 +10,12 @@ from django.template.loader import render_to_string
 from markdown_it import MarkdownIt
 from selectolax.lexbor import LexborHTMLParser
 
-from sites.assessments.documents.statement import Section, Statement, accessibility_statement
+from sites.assessments.documents.statement import MAX_DISPUTES, Section, Statement, accessibility_statement
 from sites.assessments.documents.statement_text import statement_markdown
 from sites.assessments.schemas import AssessmentReport
 from tests.sites.assessments.reports import (
     FINISHED_AT,
+    HOST,
     HOSTILE,
     PAGES,
     decided,
@@ -80,7 +81,7 @@ def test_one_undecided_page_is_a_decision_for_people(decision: str) -> None:
     report = report_of(results)
     assert status(report) == (
         "[Decide whether this website is fully, partially or not compliant with the law. "
-        "People have not decided about 1 criterion of 55 on each page of the sample.]"
+        f"People have not decided about 1 criterion of 55 on each page of the sample (1 {decision.replace('_', ' ')}).]"
     )
     assert section_of(report, "Non-accessible content").paragraphs == [
         "[List the content that is not accessible when people have tested all criteria.]"
@@ -90,7 +91,10 @@ def test_one_undecided_page_is_a_decision_for_people(decision: str) -> None:
 def test_result_that_is_older_than_its_page_is_not_decided() -> None:
     results = decided("passed")
     results[2, "2.1.1"]["is_older_than_page"] = True
-    assert "1 criterion of 55" in status(report_of(results))
+    assert status(report_of(results)) == (
+        "[Decide whether this website is fully, partially or not compliant with the law. Pages have changed since the "
+        "tests of 1 criterion, which people have to test again.]"
+    )
 
 
 def test_automatic_results_alone_never_make_a_site_compliant() -> None:
@@ -106,7 +110,7 @@ def test_automatic_results_alone_never_make_a_site_compliant() -> None:
 def test_standard_with_fewer_criteria_than_the_law_is_a_decision_for_people(standard: Standard, level: str) -> None:
     report = report_of(decided("passed", standard=standard, level=level), standard=standard, level=level)
     assert status(report).startswith("[Decide")
-    assert f"The assessment used {standard.label}, level {level}." in status(report)
+    assert f"The assessment used {standard.at_level(level)}." in status(report)
 
 
 @pytest.mark.parametrize("standard", [Standard.WCAG_21, Standard.EN_301_549])
@@ -175,6 +179,40 @@ def test_disputed_and_fixed_findings_are_not_listed() -> None:
     assert status(report_of(decided("passed"), findings)).startswith(f"[{FULLY}.")
 
 
+def test_disputed_findings_have_a_section_without_addresses_of_members() -> None:
+    section = section_of(museum_report(), "Disputed findings of automatic checks")
+    assert [item.text for item in section.items] == [
+        "1.1.1 Non-text Content: Automatic failure on Shop, disputed by Ada Ruiz, a member of the organization: "
+        "2 images have no alternative text. Reason: The logo is decoration. Without the dispute, the criterion fails."
+    ]
+    for name, words in (("ada@museum.example", "a member of the organization"), ("API key CI", "the API key CI")):
+        report = report_of({}, {"1.1.1": [disputed(1, "image-alt", "1.1.1", disputed_by=name, has_failed=False)]})
+        (item,) = section_of(report, "Disputed").items
+        assert f"Automatic finding on Home, disputed by {words}: 2 images" in item.text
+        assert item.text.endswith("Without the dispute, a person has to review this.")
+
+
+def test_disputes_with_one_reason_are_joined_and_others_are_counted() -> None:
+    pages = [disputed(number, "image-alt", "1.1.1") for number in PAGES]
+    (item,) = section_of(report_of({}, {"1.1.1": pages}), "Disputed").items
+    assert f"on Home; {HOST}/visit; Shop; Cart with one item, disputed" in item.text
+    many = [disputed(1, f"check-{number:02}", "1.1.1") for number in range(MAX_DISPUTES + 2)]
+    items = section_of(report_of({}, {"1.1.1": many}), "Disputed").items
+    assert len(items) == MAX_DISPUTES + 1
+    assert items[-1].text == "2 more disputed findings are in the assessment."
+
+
+def test_automatic_failures_beyond_the_listed_ones_are_counted() -> None:
+    results = {(1, "1.1.1"): result(1, "1.1.1", "untested", outcome="failed")}
+    findings = [finding(1, f"check-{number}", "1.1.1", title=f"Failure {number}") for number in range(5)]
+    (item,) = section_of(report_of(results, {"1.1.1": findings}), "(a) Non-compliance").items
+    assert (
+        "Failure 0. Failure 1. Failure 2. Automatic checks found 2 more failures on these pages, which the conformance "
+        "report lists." in item.text
+    )
+    assert "There are notes" not in item.text
+
+
 def test_requirements_have_clauses_of_the_european_standard() -> None:
     items = section_of(museum_report(standard=Standard.EN_301_549), "(a) Non-compliance").items
     assert items[0].text.endswith("(EN 301 549 V3.2.1: 9.1.1.1 Non-text Content, level A)")
@@ -198,6 +236,7 @@ def test_sections_are_those_of_the_model() -> None:
         "(c) Content that is not within the scope of the law",
         "Accessible alternatives",
         "Preparation of this accessibility statement",
+        "Disputed findings of automatic checks",
         "Feedback and contact information",
         "Enforcement procedure",
     ]
@@ -297,7 +336,7 @@ def test_markdown_and_html_have_the_same_texts() -> None:
 
 def test_html_has_headings_lists_and_links() -> None:
     tree = LexborHTMLParser(rendered(museum_report()))
-    assert [heading.tag for heading in tree.css("h1, h2, h3")] == ["h2", "h2", "h3", "h3", "h2", "h2", "h2"]
+    assert [heading.tag for heading in tree.css("h1, h2, h3")] == ["h2", "h2", "h3", "h3", "h2", "h3", "h2", "h2"]
     links = [link.attributes["href"] for link in tree.css("li > a")]
     assert links == ["mailto:access@museum.example.com", "https://museum.example.com/contact"]
 
@@ -316,5 +355,5 @@ def test_hostile_text_adds_no_markup(text: str) -> None:
     }
     inline = {child.type for token in tokens for child in token.children or ()}
     assert inline <= {"text", "text_special"}
-    assert len([token for token in tokens if token.type == "heading_open"]) == 10
+    assert len([token for token in tokens if token.type == "heading_open"]) == 11
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", markdown_of(report) + fragment)

@@ -15,7 +15,7 @@ from sites.assessments.pages.report import MAX_NOTES_PER_CRITERION
 from sites.models import Assessment, AssessmentResult
 from tests.factories import Member, member_of
 from tests.page_reading import browser_of, page_of, strings, text_of
-from tests.sites.assessments.cast import assess, audit_of, caller_of, check, decide, museum_audit
+from tests.sites.assessments.cast import HOST, assess, audit_of, caller_of, check, decide, museum_audit
 
 
 @pytest.fixture
@@ -46,33 +46,60 @@ def test_summary_claims_conformance_only_if_people_tested_everything(client: Cli
     assert summary_of(client, assessment).startswith("It is not known yet whether the pages conform")
     set_all(assessment, "passed")
     assert summary_of(client, assessment) == (
-        "The sample of 2 pages conforms to WCAG 2.2 at level AA: people tested all 55 criteria on each page."
+        "The sample of 2 pages conforms to WCAG 2.2, level AA: people tested all 55 criteria on each page."
     )
     now = timezone.now()
     AssessmentResult.objects.filter(page__number=1, criterion="1.1.1").update(tested_at=now)
     assessment.pages.filter(number=1).update(changed_at=now + timedelta(seconds=1))
     assert summary_of(client, assessment) == (
-        "It is not known any more whether the pages conform to WCAG 2.2 at level AA: pages have changed since people "
+        "It is not known any more whether the pages conform to WCAG 2.2, level AA: pages have changed since people "
         "tested them."
     )
     assert "1 result is older than a change of 1 page." in text_of(client.get(report_path(assessment)))
     AssessmentResult.objects.filter(page__number=1, criterion="1.1.1").update(result="cannot_tell")
-    assert "1 of 55 criteria are undecided" in summary_of(client, assessment)
+    assert "1 of 55 criteria is undecided" in summary_of(client, assessment)
     AssessmentResult.objects.filter(page__number=2, criterion="2.4.3").update(result="untested")
     assert summary_of(client, assessment).startswith("It is not known yet")
-    assert "1 criterion has not been tested on every page" in text_of(client.get(report_path(assessment)))
+    text = text_of(client.get(report_path(assessment)))
+    assert "2 criteria are not decided on every page of the sample: 1 untested, 1 cannot tell." in text
+    assert "53 of 55 criteria decided, 1 untested, 1 cannot tell." in text
     AssessmentResult.objects.filter(page__number=2, criterion="2.4.4").update(result="failed")
-    assert summary_of(client, assessment).endswith("do not conform to WCAG 2.2 at level AA: 1 of 55 criteria fail.")
+    assert summary_of(client, assessment).endswith("do not conform to WCAG 2.2, level AA: 1 of 55 criteria fails.")
 
 
 def test_report_has_notes_and_automatic_failures(client: Client, home: Member, assessment: Assessment) -> None:
     decide(home, assessment, 1, "2.4.3", "failed", note="<script>alert(1)</script>", remedy="Mend it.")
     response = client.get(report_path(assessment))
     text = text_of(response)
-    assert "image-alt automatic, on 1 page" in text
+    assert "image-alt automatic, on page 2 /visit" in text
+    assert strings(page_of(response), "//td[@class='notes']//a/@href") == [f"{HOST}/visit"]
     assert "Page 1: <script>alert(1)</script> What to do: Mend it." in text
     assert b"<script>alert" not in response.content
     assert response["X-Robots-Tag"] == "noindex, nofollow"
+
+
+def test_report_names_the_first_pages_of_an_automatic_failure(client: Client, home: Member) -> None:
+    failing = (check("image-alt", "fail", "#a"),)
+    assessment = assess(home, audit_of(home, {f"/{page}": failing for page in range(7)}))
+    text = text_of(client.get(report_path(assessment)))
+    paths = [page.url.removeprefix(HOST) for page in assessment.pages.order_by("number")]
+    named = ", ".join(f"page {number} {path}" for number, path in enumerate(paths[:5], 1))
+    # Links end with a space in the text.
+    assert f"automatic, on {named} and 2 more pages" in text.replace(" ,", ",")
+
+
+def test_report_has_disputes_without_addresses_of_members(client: Client, home: Member, assessment: Assessment) -> None:
+    finding = assessment.findings.get(check_id="image-alt")
+    client.post(f"/o/home/assessments/{assessment.id}/findings/{finding.id}/dispute", {"reason": "It is <b>decor</b>."})
+    finding.refresh_from_db()
+    assert "@" in finding.disputed_by_name
+    response = client.get(report_path(assessment))
+    (row,) = page_of(response).xpath("//tr[th//a[starts-with(., '1.1.1')]]")
+    assert " ".join(row.text_content().split()) == (
+        "1.1.1 Non-text Content A Untested "
+        f"Automatic failure on {HOST}/visit, disputed by a member of the organization: image-alt. "
+        "Reason: It is <b>decor</b>. Without the dispute, the criterion fails."
+    )
 
 
 def test_report_shows_the_first_notes_of_a_criterion(client: Client, home: Member) -> None:

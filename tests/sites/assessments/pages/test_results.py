@@ -58,6 +58,14 @@ def test_criterion_page_has_procedure_and_neighbours(client: Client, assessment:
     assert opened == [f"{HOST}{path}" for path in ("/", "/visit", "/shop")]
 
 
+def test_fix_of_a_finding_has_code_in_place_of_backticks(client: Client, assessment: Assessment) -> None:
+    assessment.findings.filter(check_id="image-alt").update(fix='Write `alt=""` or `<b>`.')
+    row = row_in(page_of(client.get(path_of(assessment, "/criteria/1.1.1"))), 2, "1.1.1")
+    (line,) = row.xpath(".//p[strong='Fix:']")
+    assert line.text_content() == 'Fix: Write alt="" or <b>.'
+    assert strings(line, "code/text()") == ['alt=""', "<b>"]
+
+
 def test_next_untested_criterion_skips_tested_ones(client: Client, home: Member, assessment: Assessment) -> None:
     for number in (1, 2, 3):
         decide(home, assessment, number, "1.2.2", "not_applicable")
@@ -171,6 +179,16 @@ def test_remaining_pages_get_one_result(client: Client, assessment: Assessment) 
     client.post(url, {"result": "not_applicable", "note": "No pictures."})
     outcomes = AssessmentResult.objects.filter(assessment=assessment, criterion="1.1.1").order_by("page__number")
     assert [row.outcome for row in outcomes] == ["not_applicable", "failed", "not_applicable"]
+
+
+def test_disputed_finding_is_not_called_no_automatic_failure(client: Client, assessment: Assessment) -> None:
+    finding = assessment.findings.get(check_id="image-alt")
+    client.post(path_of(assessment, f"/findings/{finding.id}/dispute"), {"reason": "Decoration."})
+    row = row_in(page_of(client.get(path_of(assessment, "/criteria/1.1.1"))), 2, "1.1.1")
+    assert strings(row, ".//*[@class='automatic']/text()") == ["Automatic finding disputed"]
+    overview = page_of(client.get(path_of(assessment, "")))
+    (cell,) = overview.xpath("//tr[th//a[starts-with(., '1.1.1 ')]]/td[@data-label='Automatic checks']")
+    assert cell.text_content() == "Automatic finding disputed"
 
 
 def test_finding_is_disputed_and_the_dispute_withdrawn(client: Client, assessment: Assessment) -> None:

@@ -52,8 +52,8 @@ def test_list_has_progress_of_each_assessment(client: Client, home: Member, asse
     for number in (1, 2, 3):
         decide(home, assessment, number, "2.4.3", "passed")
     text = text_of(client.get(LIST))
-    assert "WCAG 2.2, AA" in text
-    assert "1 of 55 criteria tested" in text
+    assert "WCAG 2.2, level AA" in text
+    assert "1 of 55 criteria decided, 54 untested" in text
     assert "1 of 1 assessment in your plan is used." in text
 
 
@@ -216,9 +216,9 @@ def test_log_has_sentences_for_all_actions(client: Client, home: Member, assessm
         f"changed 2.4.3 on page 1, {HOST}/ from untested to failed.",
         "Note: “<i>It</i> jumps.”",
         "set 1.2.1 to not applicable on 3 untested pages.",
-        f"disputed the finding of the check “Images have alternative text” on page 2, {HOST}/visit.",
+        f"disputed the finding “Images without alternative text” (image-alt) on page 2, {HOST}/visit.",
         "Reason: “Decoration.”",
-        f"withdrew the dispute of the finding of the check “Images have alternative text” on page 2, {HOST}/visit.",
+        f"withdrew the dispute of the finding “Images without alternative text” (image-alt) on page 2, {HOST}/visit.",
         "added page 4, Cart.",
         "renamed page 4 to Full cart.",
         "removed page 4, Full cart.",

@@ -12,7 +12,7 @@ from django.utils import timezone
 from scans.models import Scan
 from sites.models import Audit
 from tests.factories import Member, member_of
-from tests.page_reading import browser_of, page_of
+from tests.page_reading import browser_of, page_of, text_of
 from tests.populated_audits import make_audit
 from tests.queries import counted
 from tests.sites.audits.test_conformance import audit_of, check
@@ -70,6 +70,30 @@ def test_page_of_the_audit_names_failed_criteria_and_links_to_all(client: Client
     assert callout.text_content() == "Fails WCAG 2.2, level A: 1.1.1. Results by success criterion"
     menu = page.xpath(f"//ul[@class='drop-panel']//a[@href='{address(audit)}']")
     assert len(menu) == 1
+
+
+def test_page_of_an_audit_without_a_failure_says_what_people_have_to_test(client: Client, home: Member) -> None:
+    audit = audit_of(home, (check("image-alt", "pass"),), kind="site")
+    (callout,) = page_of(client.get(f"/audit/{audit.id}")).xpath("//p[contains(@class, 'callout')]")
+    assert callout.text_content() == (
+        "No automatic check found a failure of WCAG 2.2, level AA. Checks cover parts of 22 of its 55 criteria; "
+        "a person still has to test all 55. Results by success criterion"
+    )
+
+
+def test_audits_of_other_types_and_without_a_tested_page_say_nothing_about_criteria(
+    client: Client, home: Member
+) -> None:
+    for types in (["security"], ["accessibility"]):
+        audit = make_audit(home, kind="site", types=types, status="failed", completed_at=timezone.now())
+        assert "No automatic check" not in text_of(client.get(f"/audit/{audit.id}"))
+
+
+def test_report_without_a_failure_says_what_people_have_to_test(client: Client, home: Member) -> None:
+    for result, expected in ((check("image-alt", "pass"), True), (check("image-alt", "fail"), False)):
+        audit = audit_of(home, (result,), kind="page")
+        text = text_of(client.get(f"/audit/{audit.id}"))
+        assert ("a person still has to test all 55. Results by success criterion" in text) is expected
 
 
 def test_downloads_are_of_the_whole_site(client: Client, audit: Audit) -> None:
