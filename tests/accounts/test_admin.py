@@ -27,16 +27,17 @@ from accounts.usage import month_of
 from infrastructure import encryption
 from reports.models import Mute, Report
 from scans.models import BlockedDomain, Scan
-from sites.models import Audit, Badge, ListRun, Monitor, SiteList
+from sites.models import Audit, Badge, Journey, ListRun, Monitor, SiteList
 from tests.factories import Member, browser_of, finished_scan, make_scan, person_of
 from tests.populated_monitors import add_runs, make_monitor
+from tests.sites.journeys.cast import make_journey
 from tests.sites.lists.cast import make_list
 from tests.sites.lists.snapshot_cast import SnapshotSite, make_share, snapshot
 from webhooks.delivery.signing import new_secret
 from webhooks.models import Delivery, Event, EventKind, Webhook
 
 READ_ONLY_MODELS = (
-    *(Scan, Audit, Monitor, SiteList, ListRun, Badge, Report, Mute, Webhook, Event, Delivery, ActivityEvent),
+    *(Scan, Audit, Journey, Monitor, SiteList, ListRun, Badge, Report, Mute, Webhook, Event, Delivery, ActivityEvent),
     Invitation,
 )
 MODELS = (Organization, Tier, Membership, User, ApiKey, BlockedDomain, *READ_ONLY_MODELS)
@@ -78,6 +79,7 @@ def secrets_of_populated_tables(home: Member) -> list[str]:
         reason="Why not.",
         expires_at=timezone.now() + timedelta(days=7),
     )
+    make_journey(home, secrets={"user": "ann", "password": secret})
     monitor = make_monitor(home, encrypted_credentials=encryption.encrypt(secret))
     add_runs(monitor, 3, timezone.now())
     Badge.objects.create(organization=home.organization, monitor=monitor)

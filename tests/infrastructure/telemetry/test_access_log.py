@@ -114,7 +114,9 @@ def test_access_log_keeps_the_request_id(
     monkeypatch: pytest.MonkeyPatch,
     django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
 ) -> None:
-    monkeypatch.setattr(tasks, "_visit", lambda claim, _: (make_result(Scan.objects.get(id=claim.scan_id)),))
+    monkeypatch.setattr(
+        tasks, "_visit", lambda claim, _: tasks._finish_with(claim, make_result(Scan.objects.get(id=claim.scan_id)))
+    )
     monkeypatch.setattr("infrastructure.queue.current_app.send_task", lambda *_, **__: None)
     with Site({"/": Answer("Thanks")}) as receiver:
         webhook, _ = register_webhook(home, receiver.url_as("localhost") + "/", ["scan.completed"])

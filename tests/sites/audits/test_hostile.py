@@ -214,7 +214,7 @@ def test_outage_after_a_visit_loses_no_result(paying_member: Member, monkeypatch
         return finish_scan(*args, **options)
 
     monkeypatch.setattr(leases, "PAUSE_S", 0)
-    monkeypatch.setattr(tasks, "_visit", lambda *_: (make_result(scan),))
+    monkeypatch.setattr(tasks, "_visit", lambda claim, _: tasks._finish_with(claim, make_result(scan)))
     # Closing the real connection would end the test's transaction, so this is a mock.
     monkeypatch.setattr(tasks, "connection", mock.Mock())
     monkeypatch.setattr(leases, "connection", mock.Mock())

@@ -108,6 +108,7 @@ def test_shared_finding_is_one_message(owner: Member, ann: User, slack: Webhook,
     assert Event.objects.filter(kind="monitor.changed").count() == 19, "programs receive one event per monitor"
 
 
+@pytest.mark.slow
 def test_host_outage_is_two_messages(owner: Member, ann: User, slack: Webhook, site: ScriptedSite) -> None:
     monitors = make_monitors(owner, [f"https://www.example.com/{number}" for number in range(200)], ann)
     for monitor in monitors:
