@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import yaml
 from django.db import connection, transaction
 from django.db.models import Value
 from django.db.models.functions import Concat
@@ -173,7 +174,11 @@ def test_documents_need_little_memory(large: Assessment, name: str) -> None:
 def test_summaries_say_how_many_pages_with_notes_they_leave_out(large: Assessment) -> None:
     AssessmentResult.objects.filter(criterion="2.4.3").update(result="failed", note=Concat(Value("Page "), "page_id"))
     for name in ("openacr", "statement"):
-        text = " ".join("".join(DOCUMENT_FORMATS[name].write(large)).split())
+        text = "".join(DOCUMENT_FORMATS[name].write(large))
+        if name == "openacr":
+            # Strings in quotation marks have a backslash where a line is wrapped, depending on the IDs in them.
+            text = json.dumps(yaml.safe_load(text))
+        text = " ".join(text.split())
         more = PAGES - (5 if name == "openacr" else 3)
         assert f"There are notes or automatic findings about {more} more pages in the assessment." in text
         assert "and 995 more" in text or name == "openacr"
