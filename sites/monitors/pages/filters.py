@@ -84,7 +84,7 @@ def visible_source(scope: VisibleSites | None) -> tuple[Source, dict[str, Any]]:
     if scope is None:
         return SOURCE, {}
     condition, parameters = scope.urls_sql("monitor.pages")
-    return SOURCE.within(condition), parameters
+    return SOURCE.within(f"{condition} AND monitor.kind <> 'journey'"), parameters
 
 
 def count_matching(organization_id: int, filters: Mapping[str, str], scope: VisibleSites | None) -> int:
