@@ -775,7 +775,8 @@ def monitors_of_journeys(operation: Operation) -> Iterator[BadRequest]:
     without_page = {"page": REMOVED} if "page" in operation.valid_body else {}
     journeys = (None, 5, "jny_1", "{no_journey}", "{foreign_journey}", "{journey}", "{proven_journey}")
     yield from operation.fields(*({**without_page, "journey": journey} for journey in journeys))
-    options = ({"types": ["seo"]}, {"request": {}}, {"max_pages": 5}, {"widths": [412]}, {"alert": 5}, {"day": 1})
+    options: list[dict[str, Any]] = [{"types": ["seo"]}, {"request": {}}, {"max_pages": 5}, {"widths": [412]}]
+    options += [{"alert": 5}, {"day": 1}]
     yield from operation.fields(*({**without_page, "journey": "{journey}", **option} for option in options))
 
 

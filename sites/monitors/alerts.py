@@ -152,8 +152,7 @@ KINDS = (
         "When it becomes unreachable",
         "nothing can be judged, or a step of the journey fails, in two attempts, five minutes apart; or one of several "
         "pages cannot be judged in two runs in a row",
-        "Only after a second attempt five minutes later fails as well. The same applies if a step of a journey "
-        "fails.",
+        "Only after a second attempt five minutes later fails as well. The same applies if a step of a journey fails.",
     ),
     AlertKind(
         "recovered",
