@@ -94,6 +94,7 @@ def _journey(
 def _monitor(home: Member, journey: Journey, run: Audit) -> Monitor:
     """Create a monitor of the journey, in whose last run a step has failed."""
     at = run.created_at
+    Audit.objects.filter(id=run.id).update(run_of=Audit.RunOf.MONITOR)
     target = {"kind": "journey", "journey": journey, "pages": [journey.start_url], "max_pages": 3}
     failure = {"failing_since": at, "memory": {"is_step_failure": True}}
     monitor = make_monitor(

@@ -16,7 +16,6 @@ from scans.models import Scan
 from scans.signals import scan_ended
 from scans.visits.claims import ScanClaim, lock_claimed
 from scans.visits.ending import apply_result, is_refunded, refund, save_ended_scans
-from sites.journeys.codes import JOURNEY_FAILED
 from sites.models import Audit, AuditPage, JourneyStep
 from website_scan.findings import ScanType
 from website_scan.ids import new_scan_id
@@ -35,7 +34,7 @@ LOCK_COUNTERS = """
     SELECT FROM scans_scancount WHERE organization_id = %(organization)s AND period = %(period)s
     ORDER BY organization_id, period, type, status FOR NO KEY UPDATE
 """
-NO_STATE = ScanError(JOURNEY_FAILED, "The journey reached no state that scans of these types can judge.")
+NO_STATE = ScanError("JOURNEY_FAILED", "The journey reached no state that scans of these types can judge.")
 STATUSES = {
     StepStatus.DONE: JourneyStep.Status.DONE,
     StepStatus.FAILED: JourneyStep.Status.FAILED,

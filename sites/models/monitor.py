@@ -153,7 +153,7 @@ class Monitor(WithCredentials, WithViewing):
     @property
     def failure(self) -> str:
         """Return what the current failure is, as words for display: an outage, or a failing step of the journey."""
-        return "Journey failed" if self.memory.get("is_step_failure") else "Unreachable"
+        return "Journey failing" if self.memory.get("is_step_failure") else "Unreachable"
 
     def is_visible_within(self, scope: VisibleSites) -> bool:
         """Return True if a member who is limited to these sites may see the monitor.

@@ -223,7 +223,7 @@ def test_failing_step_is_a_failed_run_that_is_alerted_as_a_failed_journey(owner:
     assert body["event"] == "monitor.failed"
     assert body["data"]["error"] == {"code": "JOURNEY_FAILED", "message": "Step 3 failed: nothing is named “Book”."}
     assert (monitored.run.status, monitored.run.attempts) == (MonitorRun.Status.FAILED, 2)
-    assert monitored.monitor.failure == "Journey failed"
+    assert monitored.monitor.failure == "Journey failing"
     cause = Cause.objects.get()
     assert (cause.kind, cause.text["title"], cause.site) == ("journey", "Journey failed", "shop.example.com")
     assert {alert.note for alert in Alert.objects.all()} == {body["data"]["error"]["message"]}

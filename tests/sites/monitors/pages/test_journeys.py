@@ -135,7 +135,7 @@ def test_failing_journey_is_not_shown_as_an_outage(client: Client, home: Member,
     columns = {"status": "failed", "error_code": "JOURNEY_FAILED", "error_message": message}
     monitor.runs.create(due_at=now, not_before=now, **columns)
     text = text_of(client.get(page_of_monitor(monitor)))
-    assert "Journey failed since" in text
+    assert "Journey failing since" in text
     assert message in text
     assert "Unreachable" not in text
     found = failures([home.organization.id])
