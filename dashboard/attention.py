@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from accounts import access
 from scans.check_catalogue import check_name
+from sites.journeys.codes import JOURNEY_FAILED
 from sites.models import Monitor
 from sites.monitors.outcome import NOT_CAUSED_BY_SITE
 from sites.recipients import event_kinds_of, recipients_of
@@ -72,14 +73,15 @@ FAILURES = """
         SELECT 'down', monitor.organization_id, monitor.name, monitor.id, monitor.failing_since, ''
         FROM sites_monitor AS monitor
         WHERE monitor.organization_id = ANY(%(organizations)s) AND monitor.failing_since IS NOT NULL
-            AND monitor.paused_at IS NULL AND NOT EXISTS (
+            AND monitor.paused_at IS NULL AND monitor.memory -> 'is_step_failure' IS DISTINCT FROM 'true'
+            AND NOT EXISTS (
                 SELECT FROM sites_sitestate AS state
                 WHERE state.organization_id = monitor.organization_id AND state.failing_since IS NOT NULL
                     AND state.host = substring(monitor.pages[1] FROM '^https?://([^/?#]+)')
             )
         UNION ALL
         SELECT 'paused', organization_id, name, id, paused_at, pause_reason FROM sites_monitor
-        WHERE organization_id = ANY(%(organizations)s) AND pause_reason IN ('quota', 'plan')
+        WHERE organization_id = ANY(%(organizations)s) AND pause_reason = ANY(%(pauses)s)
         UNION ALL
         SELECT 'failed', monitor.organization_id, monitor.name, monitor.id, run.due_at, run.error_message
         FROM sites_monitor AS monitor
@@ -88,7 +90,7 @@ FAILURES = """
             WHERE monitor_id = monitor.id AND status IN ('done', 'failed') ORDER BY due_at DESC LIMIT 1
         ) AS run
         WHERE monitor.organization_id = ANY(%(organizations)s) AND monitor.paused_at IS NULL
-            AND run.status = 'failed' AND run.error_code = ANY(%(ours)s)
+            AND run.status = 'failed' AND run.error_code = ANY(%(codes)s)
         UNION ALL
         SELECT 'failed', list.organization_id, list.name, list.id, run.started_at, run.error_message
         FROM sites_sitelist AS list
@@ -268,8 +270,9 @@ def problems(organization_ids: OrganizationIds, now: datetime) -> Problems:
 
 def failures(organization_ids: OrganizationIds) -> dict[str, Failures]:
     """Return outages (`down`), failed runs (`failed`) and forced pauses (`paused`) of sites and monitors."""
-    ours = sorted(NOT_CAUSED_BY_SITE - {"SCAN_CANCELLED"})
-    rows = access.fetch_rows_of_several(FAILURES, organization_ids, most=MAX_LISTED, ours=ours)
+    codes = sorted(NOT_CAUSED_BY_SITE - {"SCAN_CANCELLED"} | {JOURNEY_FAILED})
+    pauses = list(Monitor.FORCED_PAUSES)
+    rows = access.fetch_rows_of_several(FAILURES, organization_ids, most=MAX_LISTED, codes=codes, pauses=pauses)
     by_kind: dict[str, list[Failure]] = {"down": [], "failed": [], "paused": []}
     totals: dict[str, int] = {}
     for kind, total, *columns in rows:

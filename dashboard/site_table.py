@@ -133,7 +133,8 @@ def scan_again(caller: Caller, hosts: Sequence[str]) -> Outcome:
 
 def watch(caller: Caller, hosts: Sequence[str], tier: Tier) -> Outcome:
     """Create a monitor of the main page of each site that no monitor watches yet."""
-    monitors = access.rows(Monitor, caller.organization_id)
+    # A journey is not the page that its site begins with.
+    monitors = access.rows(Monitor, caller.organization_id).exclude(kind=Audit.Kind.JOURNEY)
     limit, schedule = tier.pages_per_audit, schedule_columns(default_interval(tier), None, None, "UTC")
 
     def create(state: SiteState) -> bool:

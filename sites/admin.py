@@ -102,7 +102,7 @@ class MonitorAdmin(ReadOnlyAdmin):
         *("id", "organization", "api_key", "created_by", "created_at", "name", "page", "kind", "url", "types", "state"),
         *("every", "at", "day", "timezone", "next_run_at", "paused_at", "pause_reason", "failing_since", "results"),
         *("last_runs", "audits", "alert", "recipients", "webhook_ids", "certificate_expires_at", "certificate_host"),
-        *("discover", "include", "exclude", "max_pages", "viewing", "credential_names"),
+        *("journey", "discover", "include", "exclude", "max_pages", "viewing", "credential_names"),
     )
 
     @admin.display(description="url")

@@ -33,8 +33,8 @@ class SitesConfig(AppConfig):
         from sites.audits import arrivals, dispatch, events, scan_sql, settling
         from sites.lists import collecting
         from sites.lists.tagged_hosts import hosts_of_tags
-        from sites.monitors import outcome
-        from sites.signals import audit_ended
+        from sites.monitors import outcome, services
+        from sites.signals import audit_ended, journey_changed
 
         audit_sql.register(scan_sql.SCAN_SQL)
         register_hosts_of_tags(hosts_of_tags)
@@ -48,6 +48,7 @@ class SitesConfig(AppConfig):
         page_loaded.connect(arrivals.receive_page, dispatch_uid="sites.audits.arrivals")
         slot_freed.connect(dispatch.fill_free_slot, dispatch_uid="sites.audits.dispatch")
         audit_ended.connect(events.record_audit_end, dispatch_uid="sites.audits.events")
+        journey_changed.connect(services.follow_journey, dispatch_uid="sites.monitors.services")
         audit_ended.connect(outcome.enqueue_finish_run, dispatch_uid="sites.monitors.outcome")
         audit_ended.connect(collecting.end_result, dispatch_uid="sites.lists.collecting.audits")
         organization_closed.connect(closing.stop_audits, sender=Organization, dispatch_uid="sites.closing")

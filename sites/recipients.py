@@ -97,7 +97,7 @@ def may_receive(row: Monitor | SiteList, scope: VisibleSites | None) -> bool:
 
     `scope` is None for people without a limit. Lists are closed to people who are limited to some sites.
     """
-    return scope is None or (isinstance(row, Monitor) and scope.allows_urls(row.pages))
+    return scope is None or (isinstance(row, Monitor) and row.is_visible_within(scope))
 
 
 def readers_of(monitor: Monitor) -> list[User]:

@@ -758,6 +758,8 @@ def monitors_group() -> Iterator[BadRequest]:
     yield from POST_MONITOR.fields({"page": "ftp://a/", "every": REMOVED})
     yield from POST_MONITOR.fields({"page": "http://localhost/", "every": REMOVED})
     yield from POST_MONITOR.fields({"page": "http://localhost/", "alert": 5}, {"page": "ftp://a/", "alert": 5})
+    yield from monitors_of_journeys(POST_MONITOR)
+    yield from POST_MONITOR.fields({"journey": "{journey}"})
     yield from first_of_each_field(audit_requests(POST_MONITOR))
     yield from first_of_each_field(credentials(POST_MONITOR))
     yield from monitor_requests(POST_MONITOR)
@@ -766,6 +768,16 @@ def monitors_group() -> Iterator[BadRequest]:
     yield POST_MONITOR.request("over the plan's number", body={"pages": [PAGE], "every": "day"}, caller="bare")
     yield POST_MONITOR.request("more often than the plan allows", body={"page": PAGE, "every": "hour"}, caller="free")
     yield POST_MONITOR.request("11 pages, on the plan free", body={"pages": [PAGE] * 11, "every": "day"}, caller="free")
+
+
+def monitors_of_journeys(operation: Operation) -> Iterator[BadRequest]:
+    """Yield requests with journeys that cannot be monitored, and with options that such monitors do not have."""
+    without_page = {"page": REMOVED} if "page" in operation.valid_body else {}
+    journeys = (None, 5, "jny_1", "{no_journey}", "{foreign_journey}", "{journey}", "{proven_journey}")
+    yield from operation.fields(*({**without_page, "journey": journey} for journey in journeys))
+    options: list[dict[str, Any]] = [{"types": ["seo"]}, {"request": {}}, {"max_pages": 5}, {"widths": [412]}]
+    options += [{"alert": 5}, {"day": 1}]
+    yield from operation.fields(*({**without_page, "journey": "{journey}", **option} for option in options))
 
 
 def monitor_group() -> Iterator[BadRequest]:
@@ -778,6 +790,7 @@ def monitor_group() -> Iterator[BadRequest]:
     yield from PATCH_MONITOR.values("types", [], ["speed"], "seo", 5)
     yield from PATCH_MONITOR.fields({"page": PAGE, "site": PAGE}, {"max_pages": 5}, {"include": ["/a"]})
     yield from PATCH_MONITOR.fields({"discover": ["links"]})
+    yield from monitors_of_journeys(PATCH_MONITOR)
     yield from PATCH_MONITOR.fields({"page": PAGE, "max_pages": 5}, {"day": 1}, {"site": PAGE, "max_pages": 0})
     yield from PATCH_MONITOR.fields({"id": "{monitor}"}, {"status": "ok"}, {"created_at": None}, {"pause_reason": None})
     site = PATCH_MONITOR.with_ids(monitor="{monitor_of_site}")

@@ -10,10 +10,11 @@ from django.utils import timezone
 
 from accounts.models import User
 from sites.journeys.requests import parse_new
-from sites.models import Audit, AuditPage, Journey, JourneyStep
+from sites.models import Audit, AuditPage, Journey, JourneyStep, Monitor
 from sites.models.journey import new_journey_id, secret_columns
 from tests.factories import Member
 from tests.populated_audits import _findings, look_at, make_audit, make_pages
+from tests.populated_monitors import make_monitor
 from website_scan.journeys.recordings import recording_of
 from website_scan.journeys.words import step_in_words
 from website_scan.net.policy import Policy
@@ -48,12 +49,14 @@ def populate_journeys(home: Member, rows: int, now: datetime, owner: User) -> di
     run = _run(home, proven, now - timedelta(hours=2), states=3, has_news=True)
     stopped = _run(home, proven, now - timedelta(hours=1), states=1)
     failed = _run(home, proven, now - timedelta(minutes=30), states=0)
+    monitor = _monitor(home, proven, stopped)
     running = make_audit(home, kind="journey", url=proven.start_url, journey=proven, max_pages=3, created_at=now)
     make_pages(running, [proven.start_url])
     return {
         "journey_id": proven.id,
         "unproven_journey_id": unproven.id,
         "journey_run_id": failed.id,
+        "journey_monitor_id": monitor.id,
         "journey_before_audit_id": before.id,
         "journey_audit_id": run.id,
         "stopped_journey_audit_id": stopped.id,
@@ -86,6 +89,22 @@ def _journey(
         **proof,
         **columns,
     )
+
+
+def _monitor(home: Member, journey: Journey, run: Audit) -> Monitor:
+    """Create a monitor of the journey, in whose last run a step has failed."""
+    at = run.created_at
+    Audit.objects.filter(id=run.id).update(run_of=Audit.RunOf.MONITOR)
+    target = {"kind": "journey", "journey": journey, "pages": [journey.start_url], "max_pages": 3}
+    failure = {"failing_since": at, "memory": {"is_step_failure": True}}
+    monitor = make_monitor(
+        home, name="Log-in of members", **target, types=journey.types, next_run_at=at + timedelta(days=1), **failure
+    )
+    monitor.runs.create(
+        due_at=at, not_before=at, started_at=at, ended_at=at, attempts=2, audit=run, status="failed", is_told=True,
+        error_code="JOURNEY_FAILED", error_message=run.error_message.replace(":", " failed:", 1),
+    )  # fmt: skip
+    return monitor
 
 
 def _run(home: Member, journey: Journey, at: datetime, *, states: int, has_news: bool = False) -> Audit:

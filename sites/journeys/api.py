@@ -138,13 +138,16 @@ class JourneyItem(ApiView):
 
     @operation(
         operation_id="delete_journey",
-        summary="Delete a journey with its secrets",
+        summary="Delete a journey with its secrets and monitors",
         tags=["Journeys"],
         parameters=[ID],
         responses=responses({204: None}, e404=NOT_FOUND),
     )
     def delete(self, request: Request, journey_id: str) -> Response:
-        """Deletes a journey. Reports of its runs are retained as long as other reports."""
+        """Deletes a journey, and the monitors that repeat it.
+
+        Reports of its runs are retained as long as other reports.
+        """
         services.delete_journey(caller=caller_of(request), journey_id=journey_id)
         return Response(status=204)
 

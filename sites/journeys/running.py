@@ -9,6 +9,7 @@ from functools import partial
 from cryptography.fernet import InvalidToken
 
 from scans.visits.journeys import MAX_JUDGING_S, Finish, JourneyVisit
+from sites.journeys.codes import JOURNEY_FAILED, JOURNEY_NOT_PROVEN, URL_NOT_REACHABLE
 from sites.journeys.proof import allowed_addresses, check_control, proof_network
 from sites.journeys.run_results import RunOutcome, finish_run
 from sites.models import Audit, Journey
@@ -25,7 +26,6 @@ from website_scan.states import judge_states
 
 logger = logging.getLogger(__name__)
 
-JOURNEY_FAILED, JOURNEY_NOT_PROVEN = "JOURNEY_FAILED", "JOURNEY_NOT_PROVEN"
 # A journey loads several pages through one proxy.
 PROXY_LIMITS = Limits(requests=3_000, requests_per_host=2_000, total_bytes=300 * MIB)
 MIN_JUDGING_S = 10.0
@@ -70,9 +70,16 @@ def _run(visit: JourneyVisit, journey: Journey | None) -> RunOutcome:
     return RunOutcome(
         states=states,
         steps=tuple(zip(steps.steps, walk.steps, strict=True)),
-        error=ScanError(JOURNEY_FAILED, walk.problem) if walk.problem else None,
+        error=_error_of(walk),
         notes=walk.notes,
     )
+
+
+def _error_of(walk: Walk) -> ScanError | None:
+    """Return why the journey ended early, or None if all of its steps are done."""
+    if not walk.problem:
+        return None
+    return ScanError(URL_NOT_REACHABLE if walk.is_unreachable else JOURNEY_FAILED, walk.problem)
 
 
 def _require_control(visit: JourneyVisit, journey: Journey) -> None:

@@ -32,9 +32,10 @@ from sites.audits.services import insert_audit, refuse_over_audit_limits
 from sites.journeys import proof
 from sites.journeys.requests import JourneyRequest
 from sites.journeys.schemas import JourneyJson, ProofCheckJson, journey_json_of, proof_check_of
-from sites.models import Audit, Journey
+from sites.models import Audit, Journey, Monitor
 from sites.models.journey import new_journey_id, secret_columns
 from sites.resources import JOURNEY
+from sites.signals import journey_changed
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType
 from website_scan.journeys.journey import Journey as Steps
@@ -77,6 +78,11 @@ def runs_of(journey: Journey) -> QuerySet[Audit]:
     audits = access.rows(Audit, journey.organization_id).filter(journey=journey)
     expired = audits.expired()  # type: ignore[attr-defined]  # AuditQuerySet
     return audits.exclude(id__in=expired.values("id")).order_by("-created_at", "-id")
+
+
+def monitors_of(journey: Journey) -> QuerySet[Monitor]:
+    """Return the monitors that repeat the journey."""
+    return access.rows(Monitor, journey.organization_id).filter(journey=journey)
 
 
 def count_sharing_limit(organization: Organization) -> int:
@@ -122,7 +128,7 @@ def change_journey(*, caller: Caller, journey_id: str, request: JourneyRequest) 
     NotFound.
     """
     with transaction.atomic():
-        journey = JOURNEY.find(caller.organization_id, journey_id, lock=Lock.CHANGE)
+        journey, _ = _lock_with_monitors(caller, journey_id, Lock.CHANGE)
         changed = [name for name, value in request.columns.items() if value != getattr(journey, name)]
         for name, value in request.columns.items():
             setattr(journey, name, value)
@@ -134,6 +140,7 @@ def change_journey(*, caller: Caller, journey_id: str, request: JourneyRequest) 
         if (has_new_steps or request.secrets) and _set_secrets(journey, request.secrets):
             changed.append("secrets")
         journey.save()
+        journey_changed.send(Journey, journey=journey)
         if changed:
             activity.record_by_caller(
                 caller, "journey.changed", journey.name, journey=journey.id, changed=sorted(set(changed))
@@ -179,11 +186,25 @@ def _store_secrets(journey: Journey, secrets: Mapping[str, str]) -> None:
 
 
 def delete_journey(*, caller: Caller, journey_id: str) -> None:
-    """Delete a journey with its secrets, but not the reports of its runs. Raises NotFound."""
+    """Delete a journey with its secrets and monitors, but not the reports of its runs. Raises NotFound."""
     with transaction.atomic():
-        journey = JOURNEY.find(caller.organization_id, journey_id, lock=Lock.DELETION)
+        journey, monitors = _lock_with_monitors(caller, journey_id, Lock.DELETION)
+        activity.record_all_by_caller(
+            caller,
+            [
+                ("monitor.deleted", monitor.name, {"monitor": monitor.id, "url": monitor.url, "journey": journey.id})
+                for monitor in monitors
+            ],
+        )
         activity.record_by_caller(caller, "journey.deleted", journey.name, journey=journey.id, url=journey.start_url)
         journey.delete()
+
+
+def _lock_with_monitors(caller: Caller, journey_id: str, lock: Lock) -> tuple[Journey, list[Monitor]]:
+    """Lock the monitors before their journey, as at the start of a run, to prevent deadlocks. Raises NotFound."""
+    journey = JOURNEY.find(caller.organization_id, journey_id)
+    monitors = list(monitors_of(journey).order_by("id").select_for_update(no_key=lock is Lock.CHANGE))
+    return JOURNEY.find(caller.organization_id, journey_id, lock=lock), monitors
 
 
 def check_proof(*, caller: Caller, journey_id: str) -> ProofCheckJson:
@@ -211,8 +232,7 @@ def run_journey(*, caller: Caller, journey_id: str, once: Once | None = None) ->
 
 def _run(caller: Caller, journey: Journey) -> AuditJson:
     refuse_unready(journey)
-    # A run needs a browser, whatever its types.
-    refuse_when_overloaded({*types_of(journey.types), ScanType.ACCESSIBILITY}, AUDIT_SHARE_OF_WAIT_LIMIT)
+    refuse_when_overloaded(queue_types_of(journey), AUDIT_SHARE_OF_WAIT_LIMIT)
     scans = planned_states(journey.steps) * len(journey.types)
     usage.refuse_beyond_quota(caller.organization_id, caller.limits, scans, timezone.now())
     addresses = refuse_unreachable(parse_target(journey.start_url, scan_policy()), caller.organization_id)
@@ -238,15 +258,23 @@ def start_run(journey: Journey, organization: Organization, **columns: Any) -> A
     ControlNotProven, MissingBrowser, MissingSecret, and InvalidUrl or Blocked for the start.
     """
     refuse_unready(journey)
-    target = parse_target(journey.start_url, scan_policy())
-    request = AuditRequest(
+    return insert_audit(organization, audit_request_of(journey), journey=journey, **columns)
+
+
+def audit_request_of(journey: Journey) -> AuditRequest:
+    """Return the request for an audit that is a run of the journey. Raises InvalidUrl or Blocked for the start."""
+    return AuditRequest(
         Audit.Kind.JOURNEY,
-        (target,),
+        (parse_target(journey.start_url, scan_policy()),),
         types_of(journey.types),
         planned_states(journey.steps),
         viewing=journey.chosen_viewing,
     )
-    return insert_audit(organization, request, journey=journey, **columns)
+
+
+def queue_types_of(journey: Journey) -> set[ScanType]:
+    """Return the scan types in whose queues a run waits. It needs a browser, whatever its types."""
+    return {*types_of(journey.types), ScanType.ACCESSIBILITY}
 
 
 def refuse_unready(journey: Journey) -> None:

@@ -33,6 +33,7 @@ class Cause(models.Model):
 
     class Kind(models.TextChoices):
         OUTAGE = "outage"
+        JOURNEY = "journey"
         FINDING = "finding"
         SCORE = "score"
         CERTIFICATE = "certificate"

@@ -14,9 +14,11 @@ from django.db.models import F, Func, Q, QuerySet, Value
 from django.utils import timezone
 
 from accounts.models import ApiKey, Interval, Organization
+from accounts.visible_sites import VisibleSites
 from scans.models.credentials import WithCredentials
 from scans.models.viewing import WithViewing
 from sites.models.audit import Audit
+from sites.models.journey import Journey
 from sites.models.stored_json import LastScore, Memory, News, RunScore, UnconfirmedChanges
 from website_scan.ids import new_id
 from website_scan.report_json import ReducedJson
@@ -51,6 +53,11 @@ class Monitor(WithCredentials, WithViewing):
         REQUESTED = "requested", "by a member or a key"
         QUOTA = "quota", "the month's scans are used"
         PLAN = "plan", "the plan allows fewer monitors"
+        PROOF = "proof", "control of the journey's site is not proven"
+        SECRET = "secret", "a secret of the journey has no value"
+
+    # Pauses that nobody has requested.
+    FORCED_PAUSES: ClassVar[tuple[str, ...]] = (Pause.QUOTA, Pause.PLAN, Pause.PROOF, Pause.SECRET)
 
     id = models.CharField(primary_key=True, max_length=40, default=new_monitor_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="monitors")
@@ -61,8 +68,12 @@ class Monitor(WithCredentials, WithViewing):
     created_at = models.DateTimeField(default=timezone.now)
     name = models.CharField(max_length=MAX_NAME_LENGTH)
 
-    # The following fields have the same meaning as in Audit.
+    # The following fields have the same meaning as in Audit. Those of a monitor with a journey are copied from it when
+    # it changes and before each run.
     kind = models.CharField(max_length=8, choices=Audit.Kind)
+    journey = models.ForeignKey(
+        Journey, on_delete=models.CASCADE, null=True, blank=True, related_name="monitors", db_index=False
+    )
     pages = ArrayField(
         models.CharField(max_length=8192), help_text="The page, the list of pages, or the start of the site."
     )
@@ -98,7 +109,8 @@ class Monitor(WithCredentials, WithViewing):
         help_text="Of webhooks that receive its events. Null: all webhooks, also future ones; empty: none.",
     )
 
-    # Start of an outage that a second attempt has confirmed. None while the target is reachable.
+    # Start of an outage, or of failures of the journey's steps, that a second attempt has confirmed. None while the
+    # target is reachable.
     failing_since = models.DateTimeField(null=True, blank=True)
     # Scores of the last run by scan type: {"score": …, "grade": …}.
     scores: models.JSONField[dict[str, LastScore], dict[str, LastScore]] = models.JSONField(default=dict, blank=True)
@@ -116,6 +128,7 @@ class Monitor(WithCredentials, WithViewing):
         indexes = [
             models.Index(fields=["organization", "-created_at", "-id"], name="monitor_newest_first"),
             models.Index(fields=["next_run_at"], condition=Q(next_run_at__isnull=False), name="monitor_due"),
+            models.Index(fields=["journey"], condition=Q(journey__isnull=False), name="monitor_of_journey"),
         ]
 
     def __str__(self) -> str:
@@ -136,6 +149,18 @@ class Monitor(WithCredentials, WithViewing):
         if self.is_paused:
             return "paused"
         return "failing" if self.failing_since else "ok"
+
+    @property
+    def failure(self) -> str:
+        """Return what the current failure is, as words for display: an outage, or a failing step of the journey."""
+        return "Journey failing" if self.memory.get("is_step_failure") else "Unreachable"
+
+    def is_visible_within(self, scope: VisibleSites) -> bool:
+        """Return True if a member who is limited to these sites may see the monitor.
+
+        All of its pages must be visible. Journeys are closed to limited members, and their monitors with them.
+        """
+        return self.kind != Audit.Kind.JOURNEY and scope.allows_urls(self.pages)
 
     @property
     def monitor_url(self) -> str:

@@ -85,6 +85,7 @@ class Memory(TypedDict, total=False):
     pages: dict[str, int]  # Number of judged pages by scan type.
     certificates: dict[str, NotifiedCertificate]  # Keys are hosts.
     is_outage_told: bool  # True if users were notified of the current outage.
+    is_step_failure: bool  # True if the current outage is a failing step of the journey on a site that responds.
 
 
 class LastScore(TypedDict):

@@ -22,7 +22,7 @@ from website_scan.timestamps import timestamp
 
 # Limits of the event. E-mails show fewer monitors.
 MAX_PROBLEMS, MAX_SITES, MAX_MONITORS = 20, 50, 5
-KIND_RANK = {"outage": 0, "finding": 1, "certificate": 2, "score": 3}
+KIND_RANK = {"outage": 0, "journey": 1, "finding": 2, "certificate": 3, "score": 4}
 
 
 def alert_data(problems: Sequence[Alert], ended: Sequence[Alert], ended_meanwhile: Sequence[Alert]) -> AlertData:

@@ -12,7 +12,7 @@ from django.db.models import Q
 
 from accounts import access
 from sites.models import Alert, Cause, Monitor, MonitorRun
-from sites.monitors.causes import CauseReport, outage_reports
+from sites.monitors.causes import CauseReport, failure_reports
 from sites.recipients import readers_of, receivers_of
 from webhooks.models import EventKind, Webhook
 from website_scan.priority import SEVERITY_RANK
@@ -72,7 +72,7 @@ def report_continued_outage(run: MonitorRun, error: ExportedError, report_url: s
     Without this, a page that stays unreachable while the rest of its site has recovered would go unreported.
     """
     monitor = run.monitor
-    reports = {report.key: report for report in outage_reports(monitor, error, report_url)}
+    reports = {report.key: report for report in failure_reports(monitor, error, report_url)}
     own = Alert.objects.filter(monitor=monitor, is_end=False, cause__key__in=reports)
     newest = own.order_by("cause__key", "-cause_id").distinct("cause__key").select_related("cause")
     again = [

@@ -150,9 +150,9 @@ KINDS = (
         True,
         {"unreachable_pages": lambda _is_on, facts: bool(facts.changes.unreachable)},
         "When it becomes unreachable",
-        "nothing can be judged in two attempts, five minutes apart; or one of several pages cannot be judged in two "
-        "runs in a row",
-        "Only after a second attempt five minutes later fails as well.",
+        "nothing can be judged, or a step of the journey fails, in two attempts, five minutes apart; or one of several "
+        "pages cannot be judged in two runs in a row",
+        "Only after a second attempt five minutes later fails as well. The same applies if a step of a journey fails.",
     ),
     AlertKind(
         "recovered",

@@ -45,6 +45,11 @@ INVALID = (
     "`INVALID_URL`, `INVALID_TYPE`, `INVALID_PAGES`, `URL_NOT_REACHABLE` or `INVALID_PARAMS`, which names the field."
 )
 BLOCKED = "`DOMAIN_BLOCKED`: the target is not publicly accessible, or blocked here."
+NO_JOURNEY = "`JOURNEY_NOT_FOUND`: no such journey, or another organization's."
+UNREADY = (
+    "`JOURNEY_NOT_PROVEN`: prove that you control the journey's site. `MISSING_SECRET`: a secret of the journey has no "
+    "value. `MISSING_BROWSER`: the service has no browser for journeys."
+)
 
 
 class MonitorCollection(ApiView):
@@ -54,7 +59,7 @@ class MonitorCollection(ApiView):
 
     @operation(
         operation_id="create_monitor",
-        summary="Create a monitor of a page, a list of pages or a site",
+        summary="Create a monitor of a page, a list of pages, a site or a journey",
         tags=["Monitors"],
         request=MonitorRequestSerializer,
         parameters=creation_parameters(201, "monitor"),
@@ -62,15 +67,16 @@ class MonitorCollection(ApiView):
             {201: RETURNED},
             e400=INVALID,
             e403=BLOCKED,
-            e409="`MONITOR_LIMIT`: as many as the plan allows. `IDEMPOTENCY_CONFLICT`: a request with this key is "
-            "still in progress.",
+            e404=NO_JOURNEY,
+            e409=f"`MONITOR_LIMIT`: as many as the plan allows. {UNREADY} `IDEMPOTENCY_CONFLICT`: a request with this "
+            "key is still in progress.",
             e413="`PAYLOAD_TOO_LARGE`: over 1 MiB.",
             e415="`UNSUPPORTED_MEDIA_TYPE`: the body is not JSON.",
             e422="`IDEMPOTENCY_MISMATCH`: the key was used with another body.",
         ),
     )
     def post(self, request: Request) -> Answer[MonitorJson]:
-        """Creates a monitor, which repeats an audit.
+        """Creates a monitor, which repeats an audit or a journey.
 
         The first run is scheduled. `POST …/runs` starts a run at once.
         """
@@ -132,7 +138,8 @@ class MonitorItem(ApiView):
             {200: RETURNED},
             e400=INVALID,
             e403=BLOCKED,
-            e404=NOT_FOUND,
+            e404=f"{NOT_FOUND} {NO_JOURNEY}",
+            e409=UNREADY,
             e413="`PAYLOAD_TOO_LARGE`: over 1 MiB.",
             e415="`UNSUPPORTED_MEDIA_TYPE`: the body is not JSON.",
         ),

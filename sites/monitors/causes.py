@@ -1,7 +1,7 @@
 """Causes that a monitor's run reports. No I/O.
 
-A cause is a problem of one site: an outage, a finding, a score or a certificate. Runs of several monitors report the
-same cause, which is recognized by its key.
+A cause is a problem of one site: an outage, a failing journey, a finding, a score or a certificate. Runs of several
+monitors report the same cause, which is recognized by its key.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from sites.models.stored_json import CertificateNews, Direction, FindingNews, Ne
 from website_scan.findings import CRITICAL, HIGH, MEDIUM, Severity
 from website_scan.messages import counted, cut
 from website_scan.priority import SEVERITY_RANK
+from website_scan.report.explanations import ADVICE
 from website_scan.report_json import ExportedError
 from website_scan.written_urls import split_url
 
@@ -60,14 +61,23 @@ def sites_of(monitor: Monitor) -> list[str]:
     return list(dict.fromkeys(map(host_of_page, monitor.pages)))[:MAX_SITES]
 
 
-def outage_reports(monitor: Monitor, error: ExportedError, report_url: str) -> list[CauseReport]:
-    """Return an outage for each site of a monitor that nothing could be judged of."""
+def failure_reports(monitor: Monitor, error: ExportedError, report_url: str) -> list[CauseReport]:
+    """Return an outage for each site of a failing monitor, or the failure of its journey's step."""
     note = cut(error["message"], MAX_NOTE_LENGTH)
-    return [_outage(site, note=note, report_url=report_url) for site in sites_of(monitor)]
+    return _failures(monitor, note=note, report_url=report_url)
 
 
 def recovery_reports(monitor: Monitor, *, sends_alert: bool) -> list[CauseReport]:
-    return [_outage(site, is_end=True, closes=True, sends_alert=sends_alert) for site in sites_of(monitor)]
+    """Return the ends of the causes that `failure_reports` has returned for the monitor's present failure."""
+    return _failures(monitor, is_end=True, closes=True, sends_alert=sends_alert)
+
+
+def _failures(monitor: Monitor, **values: Any) -> list[CauseReport]:
+    if not monitor.memory.get("is_step_failure"):
+        return [_outage(site, **values) for site in sites_of(monitor)]
+    text = _text("Journey failed", HIGH, ADVICE["JOURNEY_FAILED"])
+    site = host_of_page(monitor.url)
+    return [_report(Cause.Kind.JOURNEY, site, ("journey",), text, key_of=(monitor.journey_id or "",), **values)]
 
 
 def change_reports(monitor: Monitor, news: News, settings: Mapping[str, Any], audit_url: str) -> list[CauseReport]:
@@ -86,7 +96,7 @@ def change_reports(monitor: Monitor, news: News, settings: Mapping[str, Any], au
         if SEVERITY_RANK[finding["severity"]] <= SEVERITY_RANK[settings["new_findings"]]
         for report in _finding_reports(finding)
     ]
-    reports = [*findings, *_page_reports(news, audit_url)]
+    reports = [*findings, *_page_reports(monitor, news, audit_url)]
     if news["certificate"] is not None and "certificate" in reasons:
         reports.append(_certificate(news["certificate"]))
     if "score_below" in reasons or ("score_drop" in reasons and not findings):
@@ -120,7 +130,10 @@ def _finding_reports(finding: FindingNews, **state: Any) -> Iterator[CauseReport
         "type": finding["type"],
         "check": finding["check"],
     }
-    note = cut("; ".join(filter(None, (finding["said"], finding["message"]))), MAX_NOTE_LENGTH)
+    said = "; ".join(filter(None, (finding["said"], finding["message"])))
+    # The site of a journey has several states, so the note names those with the finding.
+    states = ", ".join(page["state"] for page in finding["pages"] if "state" in page)
+    note = cut(f"{states}: {said}" if states else said, MAX_NOTE_LENGTH)
     for site, page_keys in page_keys_by_site.items():
         places = finding["fingerprints"] or [_digest("page", page_key)[:16] for page_key in page_keys]
         identity = ("finding", finding["check"], finding["outcome"])
@@ -129,17 +142,21 @@ def _finding_reports(finding: FindingNews, **state: Any) -> Iterator[CauseReport
         )
 
 
-def _page_reports(news: News, audit_url: str) -> Iterator[CauseReport]:
+def _page_reports(monitor: Monitor, news: News, audit_url: str) -> Iterator[CauseReport]:
     """Yield the pages of a monitor that are unreachable while others are reachable, and those reachable again."""
     text = _text("Page unreachable", HIGH)
     reasons = news["reasons"]
+    journey_id = monitor.journey_id or ""
     for unreachable in news["unreachable_pages"]:
         note = cut(f"{_page_name(unreachable)}: {unreachable['message']}", MAX_NOTE_LENGTH)
-        yield _page(unreachable, text, note=note, report_url=audit_url, sends_alert="unreachable_pages" in reasons)
+        yield _page(
+            unreachable, journey_id, text, note=note, report_url=audit_url, sends_alert="unreachable_pages" in reasons
+        )
     for reachable in news["reachable_pages"]:
         sends_alert = "reachable_pages" in reasons
         note = cut(_page_name(reachable), MAX_NOTE_LENGTH)
-        yield _page(reachable, text, note=note, report_url=audit_url, sends_alert=sends_alert, is_end=True, closes=True)
+        values = {"note": note, "report_url": audit_url, "sends_alert": sends_alert, "is_end": True, "closes": True}
+        yield _page(reachable, journey_id, text, **values)
 
 
 def _score_reports(monitor: Monitor, news: News, audit_url: str) -> Iterator[CauseReport]:
@@ -168,13 +185,15 @@ def _outage(site: str, **values: Any) -> CauseReport:
     return _report(Cause.Kind.OUTAGE, site, ("outage",), _text("Unreachable", CRITICAL), **values)
 
 
-def _page(page: ReachablePage, text: CauseText, **values: Any) -> CauseReport:
-    return _report(Cause.Kind.OUTAGE, host_of_page(page["url"]), ("page",), text, key_of=(_page_key(page),), **values)
+def _page(page: ReachablePage, journey_id: str, text: CauseText, **values: Any) -> CauseReport:
+    # The address of a state may differ in each run, so its journey and its name identify it.
+    key_of = (journey_id, page["state"]) if "state" in page else (page["url"],)
+    return _report(Cause.Kind.OUTAGE, host_of_page(page["url"]), ("page",), text, key_of=key_of, **values)
 
 
-def _page_key(page: ReachablePage | PageNews) -> str:
-    """Return what identifies a page. States of a journey may share a URL."""
-    return "\n".join(filter(None, (page["url"], page.get("state", ""))))
+def _page_key(page: PageNews) -> str:
+    """Return what identifies a page on its site. It is the name of a state, whose address may differ in each run."""
+    return page.get("state") or page["url"]
 
 
 def _page_name(page: ReachablePage) -> str:

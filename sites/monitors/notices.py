@@ -40,7 +40,17 @@ def mail_pause(monitor: Monitor, now: datetime) -> int:
     """Send one e-mail per month that the monitor has been paused because the quota is used up."""
     summary = f"{monitor.name}: paused, because this month's scans are used up"
     key = f"{monitor.id}:paused:{now:%Y-%m}"
-    return _mail(monitor, "monitor_paused", summary, key, {"goes_on_at": monitor.next_run_at})
+    return _mail(monitor, "monitor_paused", summary, key, {"goes_on_at": monitor.next_run_at, "explanation": ""})
+
+
+def mail_pause_of_journey(monitor: Monitor, explanation: str, now: datetime) -> int:
+    """Send an e-mail that the monitor has been paused because its journey cannot run, at most one a day.
+
+    `explanation` says why, and what to do.
+    """
+    summary = f"{monitor.name}: paused, because its journey cannot run"
+    key = f"{monitor.id}:paused:{now:%Y-%m-%d}"
+    return _mail(monitor, "monitor_paused", summary, key, {"goes_on_at": None, "explanation": explanation})
 
 
 def mail_certificate_reminders(now: datetime) -> int:

@@ -12,6 +12,7 @@ import contextlib
 import functools
 import json
 import logging
+import re
 import tempfile
 from datetime import datetime, timedelta
 from typing import Any
@@ -22,7 +23,8 @@ from django.db.models import Q
 from infrastructure import queue
 from scans.models import Scan
 from scans.visits.ending import REFUNDED
-from sites.models import Audit, Monitor, MonitorRun
+from sites.journeys.codes import JOURNEY_FAILED, JOURNEY_NOT_PROVEN, URL_NOT_REACHABLE
+from sites.models import Audit, Journey, Monitor, MonitorRun
 from sites.models.stored_json import (
     CertificateNews,
     ChangedData,
@@ -35,9 +37,9 @@ from sites.models.stored_json import (
     RecoveredData,
     ScoreMemory,
 )
-from sites.monitors import alerting, alerts
+from sites.monitors import alerting, alerts, pauses
 from sites.monitors.alerting import record_alerts
-from sites.monitors.causes import change_reports, outage_reports, recovery_reports
+from sites.monitors.causes import change_reports, failure_reports, recovery_reports
 from sites.monitors.changes import DIRECTIONS
 from sites.monitors.comparison import Comparison, compare_audit
 from sites.monitors.events import record_monitor_event
@@ -52,7 +54,9 @@ logger = logging.getLogger(__name__)
 RETRY_DELAY = timedelta(minutes=5)
 MAX_ATTEMPTS = 2
 # Codes of errors that are not the fault of the site.
-NOT_CAUSED_BY_SITE = REFUNDED | {"QUOTA_EXCEEDED", "AUDIT_GONE"}
+NOT_CAUSED_BY_SITE = REFUNDED | {"QUOTA_EXCEEDED", "AUDIT_GONE", "MISSING_BROWSER"}
+# Beginning of the sentence about a step that failed.
+FAILED_STEP = re.compile(r"^(Step \d+):")
 INTERNAL_ERROR_MESSAGE = (
     "The comparison failed because of an error on our side. The next run compares with the same state."
 )
@@ -140,12 +144,15 @@ def _finish(run_id: str, now: datetime) -> bool:
 
 
 def _failure(run: MonitorRun, comparison: Comparison) -> tuple[str, str] | None:
-    """Return the error code and message if no page of the run could be judged, else None."""
+    """Return the error code and message if no page of the run could be judged, or if a step failed, else None."""
     if run.audit is None:
         deletion = ("AUDIT_GONE", "The audit of this run was deleted before it could be compared.")
         return (run.error_code, run.error_message) if run.error_code else deletion
     if run.audit.status == Audit.Status.CANCELLED:
         return "SCAN_CANCELLED", "The audit of this run was cancelled."
+    if run.audit.error_code in (JOURNEY_FAILED, URL_NOT_REACHABLE) and run.audit.kind == Audit.Kind.JOURNEY:
+        # A journey that stops early has failed, even if it has judged the states before.
+        return run.audit.error_code, FAILED_STEP.sub(r"\1 failed:", run.audit.error_message)
     if comparison.judged:
         return None
     if comparison.error is not None:
@@ -154,26 +161,45 @@ def _failure(run: MonitorRun, comparison: Comparison) -> tuple[str, str] | None:
 
 
 def _fail(monitor: Monitor, run: MonitorRun, code: str, message: str, now: datetime) -> None:
-    """Fail a run, or retry it once if the target was unreachable and the monitor was not failing before."""
+    """Fail a run, or retry it once if the target was unreachable and the monitor was not failing before.
+
+    A failing step of a journey is retried and reported like an outage, and also if the failure before was an outage. A
+    journey whose proof of control has ended pauses the monitor.
+    """
     is_caused_by_site = code not in NOT_CAUSED_BY_SITE
-    if is_caused_by_site and run.audit is not None and monitor.failing_since is None and run.attempts < MAX_ATTEMPTS:
+    is_step_failure = code == JOURNEY_FAILED
+    is_known = monitor.failing_since is not None and monitor.memory.get("is_step_failure", False) == is_step_failure
+    is_unproven = code == JOURNEY_NOT_PROVEN and _has_lost_proof(monitor)
+    if is_caused_by_site and run.audit is not None and not (is_known or is_unproven) and run.attempts < MAX_ATTEMPTS:
         run.status, run.ended_at, run.not_before = MonitorRun.Status.DUE, None, now + RETRY_DELAY
         return
     run.status, run.error_code, run.error_message = MonitorRun.Status.FAILED, code, cut(message, 1_000)
+    if is_unproven:
+        pauses.pause(monitor, Monitor.Pause.PROOF, now)
+        return
     error: ExportedError = {"code": code, "message": run.error_message}
     audit_url = run.audit.audit_url if run.audit else ""
-    if is_caused_by_site and monitor.failing_since is not None and monitor.memory.get("is_outage_told"):
+    if is_caused_by_site and is_known and monitor.memory.get("is_outage_told"):
         alerting.report_continued_outage(run, error, audit_url, now)
-    if not is_caused_by_site or monitor.failing_since is not None:
+    if not is_caused_by_site or is_known:
         return
+    ended = recovery_reports(monitor, sends_alert=False) if monitor.failing_since is not None else []
     monitor.failing_since = run.started_at or now
     run.is_told = bool(alerts.alert_settings_of(monitor)["unreachable"])
-    monitor.memory = {**monitor.memory, "is_outage_told": run.is_told}
+    monitor.memory = {**monitor.memory, "is_outage_told": run.is_told, "is_step_failure": is_step_failure}
     monitor.save(update_fields=["failing_since", "memory"])
     if run.is_told:
         data: FailedData = {"run": _run(run), "since": timestamp(monitor.failing_since), "error": error}
         record_monitor_event(monitor, EventKind.MONITOR_FAILED, data, now)
-        record_alerts(run, EventKind.MONITOR_FAILED, outage_reports(monitor, error, audit_url), now)
+        record_alerts(run, EventKind.MONITOR_FAILED, [*ended, *failure_reports(monitor, error, audit_url)], now)
+
+
+def _has_lost_proof(monitor: Monitor) -> bool:
+    """Return True if the check of control before a run of the journey has deleted the proof.
+
+    A proof is not deleted if the site did not respond.
+    """
+    return Journey.objects.filter(id=monitor.journey_id, proven_at=None).exists()
 
 
 def _complete(monitor: Monitor, run: MonitorRun, comparison: Comparison, now: datetime) -> None:
@@ -185,6 +211,9 @@ def _complete(monitor: Monitor, run: MonitorRun, comparison: Comparison, now: da
     reasons = alerts.reasons(alert, facts)
     down_since, monitor.failing_since = monitor.failing_since, None
     is_outage_told = monitor.memory.pop("is_outage_told", False)
+    reports_recovery = down_since is not None and is_outage_told and alert["recovered"]
+    ended = recovery_reports(monitor, sends_alert=reports_recovery) if down_since is not None else []
+    monitor.memory.pop("is_step_failure", None)
     monitor.save(
         update_fields=["scores", "memory", "failing_since", "certificate_expires_at", "certificate_host"],
     )
@@ -193,11 +222,8 @@ def _complete(monitor: Monitor, run: MonitorRun, comparison: Comparison, now: da
     }
     run.news = _news(facts, reasons)
     run.error_code = run.error_message = ""
-    reports_recovery = down_since is not None and is_outage_told and alert["recovered"]
     audit_url = run.audit.audit_url if run.audit else ""
-    reports = change_reports(monitor, run.news, alert, audit_url)
-    if down_since is not None:
-        reports += recovery_reports(monitor, sends_alert=reports_recovery)
+    reports = change_reports(monitor, run.news, alert, audit_url) + ended
     kind = EventKind.MONITOR_RECOVERED if reports_recovery else EventKind.MONITOR_CHANGED
     if reports_recovery:
         assert down_since is not None

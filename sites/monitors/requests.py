@@ -13,20 +13,20 @@ from infrastructure.api.inputs import Choice, Flag, Pattern, Whole, refusal_as_e
 from scans.models import stored_viewing
 from sites.audits.requests import SITE_FIELDS, AuditFields, AuditRequest, targets_of
 from sites.inputs import name_field, refuse_shorter_than_tier, zone_field
-from sites.models import Audit, Monitor
+from sites.journeys.services import audit_request_of
+from sites.models import Audit, Journey, Monitor
 from sites.monitors.alerts import DEFAULT_ALERT, AlertSerializer
 from sites.recipients import NotifySerializer, recipient_columns
+from sites.resources import JOURNEY
 from sites.schedule import PERIODS
 from website_scan.net.policy import Policy
 
 TIME = r"^([01]\d|2[0-3]):[0-5]\d$"
+JOURNEY_ID = r"^jny_[0-9A-Za-z]{22}$"
+# Options of the audit of pages or a site. A journey has its own types, widths and colour scheme.
+AUDIT_OPTIONS = frozenset({*SITE_FIELDS, "types", "request", "widths", "color_scheme"})
 # Fields that define the audit. A change of the target replaces all of them.
-AUDIT_FIELDS = frozenset(
-    {
-        *Audit.Kind.values,
-        *("types", "discover", "max_pages", "include", "exclude", "request", "widths", "color_scheme"),
-    }
-)
+AUDIT_FIELDS = AUDIT_OPTIONS | set(Audit.Kind.values)
 SCHEDULE_FIELDS = frozenset({"every", "at", "day", "timezone"})
 # Columns that have the same name and value in the API and in forms.
 COLUMNS = frozenset({"name"})
@@ -38,13 +38,15 @@ class MonitorRequest:
     """Validated request to create or change a monitor.
 
     If `audit` or `is_paused` is None, the target or the pause does not change. `keeps_credentials` retains stored
-    credentials for the same origin; otherwise the credentials of `audit` replace them.
+    credentials for the same origin; otherwise the credentials of `audit` replace them. `journey` is that of a new
+    target, of which `audit` is a run.
     """
 
     audit: AuditRequest | None = None
     columns: Mapping[str, Any] = field(default_factory=dict)
     is_paused: bool | None = None
     keeps_credentials: bool = True
+    journey: Journey | None = None
 
 
 def interval_within_tier(every: str, tier: Tier) -> str:
@@ -76,7 +78,13 @@ def _every(**options: Any) -> Choice:
 class MonitorFieldsSerializer(AuditFields):
     """Common fields of POST and PATCH for monitors."""
 
-    name = name_field(required=False, help_text="Default: the host.")
+    journey = Pattern(
+        JOURNEY_ID,
+        required=False,
+        help_text="The ID of a journey, whose runs are repeated. It has its own `types`, `widths` and `color_scheme`.",
+        says="journey must be the ID of a journey.",
+    )
+    name = name_field(required=False, help_text="Default: the host, or the name of the journey.")
     at = Pattern(
         TIME,
         required=False,
@@ -104,6 +112,19 @@ class MonitorFieldsSerializer(AuditFields):
         with refusal_as_error():
             return interval_within_tier(every, self.context["tier"])
 
+    def target(self, values: Mapping[str, Any]) -> tuple[AuditRequest, Journey | None]:
+        """Return the audit request for the valid values, and the journey if it is a run of one.
+
+        Raises InvalidParams, InvalidRequestField, and NotFound for an unknown journey.
+        """
+        if len([kind for kind in Audit.Kind.values if kind in values]) != 1:
+            raise InvalidParams("Send exactly one of page, pages, site and journey.")
+        if "journey" not in values:
+            return self.audit(values), None
+        refuse_options_of_pages(values)
+        journey = JOURNEY.find(self.context["organization_id"], values["journey"])
+        return audit_request_of(journey), journey
+
     def columns(self, values: Mapping[str, Any], alert: Mapping[str, Any]) -> dict[str, Any]:
         """Return the columns for name, alerts and recipients from the validated values."""
         columns = {name: values[name] for name in COLUMNS & values.keys()}
@@ -126,10 +147,10 @@ class MonitorRequestSerializer(MonitorFieldsSerializer):
     every = _every()
 
     def validate(self, values: dict[str, Any]) -> MonitorRequest:
-        audit = self.audit(values)
+        audit, journey = self.target(values)
         columns = self.columns(values, DEFAULT_ALERT)
         columns |= self.schedule(values, {"every": None, "at": None, "day": None, "timezone": "UTC"})
-        return MonitorRequest(audit, columns, values.get("paused"))
+        return MonitorRequest(audit, columns, values.get("paused"), journey=journey)
 
 
 class MonitorChangeSerializer(MonitorFieldsSerializer):
@@ -146,20 +167,31 @@ class MonitorChangeSerializer(MonitorFieldsSerializer):
         if SCHEDULE_FIELDS & set(values):
             current = {"every": monitor.every, "at": monitor.at, "day": monitor.day, "timezone": monitor.timezone}
             columns |= self.schedule(values, current)
-        audit = self._audit(values, monitor)
-        return MonitorRequest(audit, columns, values.get("paused"), keeps_credentials="request" not in values)
+        audit, journey = self._target(values, monitor)
+        keeps_credentials = "request" not in values
+        return MonitorRequest(audit, columns, values.get("paused"), keeps_credentials, journey)
 
-    def _audit(self, values: Mapping[str, Any], monitor: Monitor) -> AuditRequest | None:
-        """Return the new audit request, or None if the values do not change the audit."""
+    def _target(
+        self, values: Mapping[str, Any], monitor: Monitor
+    ) -> tuple[AuditRequest, Journey | None] | tuple[None, None]:
+        """Return the new audit request with its journey, or None if the values do not change the audit."""
         if any(kind in values for kind in Audit.Kind.values):
-            return self.audit(values)
+            return self.target(values)
         if AUDIT_FIELDS.isdisjoint(values):
-            return None
+            return None, None
+        if monitor.kind == Audit.Kind.JOURNEY:
+            refuse_options_of_pages(values)
         # Without a new target, a request may change single options, such as the types.
         targets = targets_of(monitor.kind, monitor.pages, self.context["policy"], self.context["pages_per_audit"])
         site_fields = SITE_FIELDS if monitor.kind == Audit.Kind.SITE else ()
         current = {name: getattr(monitor, name) for name in ("types", *site_fields)} | dict(monitor.viewing or {})
-        return self.audit_of(monitor.kind, targets, {**current, **values})
+        return self.audit_of(monitor.kind, targets, {**current, **values}), None
+
+
+def refuse_options_of_pages(values: Mapping[str, Any]) -> None:
+    """Raise InvalidParams for an option that monitors with a journey do not have."""
+    if refused := sorted(AUDIT_OPTIONS & values.keys()):
+        raise InvalidParams(f"{refused[0]} is not a field of a monitor with journey.", refused[0])
 
 
 def parse_new(body: Mapping[str, Any], policy: Policy, organization_id: int) -> MonitorRequest:
@@ -188,10 +220,11 @@ def _parse(
     return request
 
 
-def audit_columns(audit: AuditRequest) -> dict[str, Any]:
+def audit_columns(audit: AuditRequest, journey: Journey | None = None) -> dict[str, Any]:
     """Return the monitor columns for the audit's target and options, without credentials."""
     return {
         "kind": audit.kind,
+        "journey": journey,
         "pages": [target.url for target in audit.targets],
         "types": [str(type) for type in audit.types],
         "discover": list(audit.discover),

@@ -6,22 +6,27 @@ transaction.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import connection, transaction
 
 from accounts import usage
+from accounts.models import Organization
 from infrastructure import queue
 from scans.policy import scan_policy
 from scans.visits.overload import AUDIT_SHARE_OF_WAIT_LIMIT, overload_s
 from sites.audits.dispatch import dispatch_pages
 from sites.audits.requests import AuditRequest, targets_of
 from sites.audits.services import insert_audit, is_over_site_audit_limit
+from sites.journeys.proof import ControlNotProven
+from sites.journeys.services import MissingSecret, queue_types_of, refuse_unready
+from sites.journeys.services import start_run as start_run_of_journey
 from sites.models import UNFINISHED, Audit, Monitor, MonitorRun
 from sites.models.monitor import new_run_id
-from sites.monitors import notices
-from sites.monitors.services import allowed_interval, first_run_of_next_month
+from sites.monitors import pauses
+from sites.monitors.services import allowed_interval, copy_journey
 from sites.schedule import PERIODS, Schedule, seed_number
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType
@@ -57,9 +62,16 @@ PLAN = """
 """
 
 MAX_STARTED_RUNS = 200
+# Reasons for a pause by the refusal of a run.
+PAUSES: Mapping[type[Refusal], Monitor.Pause] = {
+    usage.QuotaExceeded: Monitor.Pause.QUOTA,
+    ControlNotProven: Monitor.Pause.PROOF,
+    MissingSecret: Monitor.Pause.SECRET,
+}
 # Number of unfinished monitor audits that an organization may have for each of its slots. Further runs stay due.
 MAX_UNFINISHED_AUDITS_PER_SLOT = 2
 RETRY_DELAY = timedelta(minutes=1)
+MONITOR_LIMIT = "MONITOR_LIMIT", "Your plan allows fewer monitors than you have."
 
 
 def create_due_runs(now: datetime) -> int:
@@ -134,12 +146,12 @@ def _start(monitor: Monitor, run: MonitorRun, now: datetime) -> None:
         return
     limits = usage.tier_limits(organization.tier)
     if not run.is_requested and _exceeds_monitor_limit(monitor):
-        _pause(monitor, run, Monitor.Pause.PLAN, now)
+        _pause(monitor, run, Monitor.Pause.PLAN, MONITOR_LIMIT, now)
         return
     audits = Audit.objects.filter(organization=organization, run_of=Audit.RunOf.MONITOR, status__in=UNFINISHED)
     is_full = audits.count() >= MAX_UNFINISHED_AUDITS_PER_SLOT * limits.concurrent_scans
     # Discovery uses no quota, so monitors share the hourly limit of whole-site audits with other audits.
-    types = [ScanType(type) for type in monitor.types]
+    types = queue_types_of(monitor.journey) if monitor.journey else {ScanType(type) for type in monitor.types}
     if (
         is_full
         or overload_s(types, AUDIT_SHARE_OF_WAIT_LIMIT)
@@ -149,24 +161,12 @@ def _start(monitor: Monitor, run: MonitorRun, now: datetime) -> None:
         run.save(update_fields=["not_before"])
         return
     try:
-        request = _audit_request(monitor, limits.pages_per_audit)
-        known_pages = 1 if request.kind == Audit.Kind.SITE else len(request.targets)
-        usage.refuse_beyond_quota(organization.id, limits, known_pages * len(request.types), now)
-    except usage.QuotaExceeded as refusal:
-        _pause(monitor, run, Monitor.Pause.QUOTA, now, refusal)
+        run.audit = _insert_audit(monitor, organization, limits, now)
+    except (usage.QuotaExceeded, ControlNotProven, MissingSecret) as refusal:
+        _pause(monitor, run, PAUSES[type(refusal)], (refusal.code, str(refusal)), now)
         return
     except Refusal as refusal:  # The policy has changed since the monitor was created.
         run.error_code, run.error_message = refusal.code, str(refusal)
-    else:
-        run.audit = insert_audit(
-            organization,
-            request,
-            run_of=Audit.RunOf.MONITOR,
-            api_key_id=monitor.api_key_id,
-            created_by_id=monitor.created_by_id,
-            credential_names=monitor.credential_names,
-            encrypted_credentials=monitor.encrypted_credentials,
-        )
     if monitor.pause_reason == Monitor.Pause.QUOTA:
         monitor.paused_at, monitor.pause_reason = None, ""
         monitor.save(update_fields=["paused_at", "pause_reason"])
@@ -176,6 +176,30 @@ def _start(monitor: Monitor, run: MonitorRun, now: datetime) -> None:
     run.save()
     if run.audit is None:
         transaction.on_commit(lambda: queue.enqueue("sites.tasks.finish_run", run.id))
+
+
+def _insert_audit(monitor: Monitor, organization: Organization, limits: usage.TierLimits, now: datetime) -> Audit:
+    """Insert the audit of a run. Raises QuotaExceeded, and the same refusals as a new audit or a run of a journey."""
+    columns: dict[str, Any] = {
+        "run_of": Audit.RunOf.MONITOR,
+        "api_key_id": monitor.api_key_id,
+        "created_by_id": monitor.created_by_id,
+    }
+    if monitor.journey is not None:
+        refuse_unready(monitor.journey)
+        copy_journey(monitor, monitor.journey)
+        usage.refuse_beyond_quota(organization.id, limits, monitor.max_pages * len(monitor.types), now)
+        return start_run_of_journey(monitor.journey, organization, **columns)
+    request = _audit_request(monitor, limits.pages_per_audit)
+    known_pages = 1 if request.kind == Audit.Kind.SITE else len(request.targets)
+    usage.refuse_beyond_quota(organization.id, limits, known_pages * len(request.types), now)
+    return insert_audit(
+        organization,
+        request,
+        credential_names=monitor.credential_names,
+        encrypted_credentials=monitor.encrypted_credentials,
+        **columns,
+    )
 
 
 def _audit_request(monitor: Monitor, pages_per_audit: int) -> AuditRequest:
@@ -206,21 +230,9 @@ def _exceeds_monitor_limit(monitor: Monitor) -> bool:
     return older.count() >= monitor.organization.tier.schedules
 
 
-def _pause(monitor: Monitor, run: MonitorRun, reason: str, now: datetime, refusal: Refusal | None = None) -> None:
-    """Pause the monitor and skip the run.
-
-    A monitor that is out of quota resumes automatically next month.
-    """
-    monitor.paused_at = monitor.paused_at or now
-    monitor.pause_reason = reason
-    monitor.next_run_at = None
-    is_out_of_quota = reason == Monitor.Pause.QUOTA
-    if is_out_of_quota:
-        monitor.next_run_at = first_run_of_next_month(monitor, monitor.organization.tier, now)
-    monitor.save(update_fields=["paused_at", "pause_reason", "next_run_at"])
-    if is_out_of_quota:
-        notices.mail_pause(monitor, now)
+def _pause(monitor: Monitor, run: MonitorRun, reason: Monitor.Pause, error: tuple[str, str], now: datetime) -> None:
+    """Pause the monitor and skip the run. `error` is the code and message of the run."""
+    pauses.pause(monitor, reason, now)
     run.status, run.ended_at = MonitorRun.Status.SKIPPED, now
-    run.error_code = refusal.code if refusal else "MONITOR_LIMIT"
-    run.error_message = str(refusal) if refusal else "Your plan allows fewer monitors than you have."
+    run.error_code, run.error_message = error
     run.save()

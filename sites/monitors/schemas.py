@@ -17,7 +17,7 @@ from scans.schemas import (
     failure_of,
     timestamp_or_none,
 )
-from sites.audits.schemas import DiscoverySource
+from sites.audits.schemas import DiscoverySource, JourneyId
 from sites.models import Audit, Monitor, MonitorRun
 from sites.models.monitor import STATUS_FILTERS
 from sites.models.stored_json import (
@@ -56,6 +56,7 @@ class MonitorTarget(TypedDict):
     page: NotRequired[str]
     pages: NotRequired[list[str]]
     site: NotRequired[str]
+    journey: NotRequired[JourneyId]
     types: list[TypeName]
     discover: NotRequired[list[DiscoverySource]]
     max_pages: NotRequired[int]
@@ -68,7 +69,10 @@ class MonitorTarget(TypedDict):
 
 @component("Monitor")
 class MonitorJson(NamedMonitor, MonitorTarget):
-    """Monitor with exactly one of `page`, `pages` and `site`. Only monitors with `site` have discovery options."""
+    """Monitor with exactly one of `page`, `pages`, `site` and `journey`.
+
+    Only monitors with `site` have discovery options. Those with `journey` have its types, widths and colour scheme.
+    """
 
     every: Annotated[str, values(Interval.choices)]
     # The value has only hours and minutes, such as 06:00. JSON Schema's format `time` would need seconds and a zone.
@@ -237,6 +241,8 @@ def _target_json(monitor: Monitor) -> MonitorTarget:
         }
     elif monitor.kind == Audit.Kind.PAGES:
         target = {"pages": monitor.pages, "types": monitor.types}
+    elif monitor.journey_id is not None:
+        target = {"journey": monitor.journey_id, "types": monitor.types}
     else:
         target = {"page": monitor.url, "types": monitor.types}
     if monitor.credential_names is not None:

@@ -6,6 +6,7 @@ Each service runs in one transaction.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -22,8 +23,9 @@ from scans.idempotency_records import Created, created_once
 from scans.models import credential_columns
 from scans.reachability import refuse_unreachable
 from sites.audits.requests import AuditRequest
-from sites.models import Audit, Monitor, MonitorRun
-from sites.models.monitor import new_monitor_id
+from sites.journeys.services import audit_request_of, refuse_unready
+from sites.models import Audit, Journey, Monitor, MonitorRun
+from sites.models.monitor import MAX_NAME_LENGTH, new_monitor_id
 from sites.monitors.alerts import DEFAULT_ALERT
 from sites.monitors.requests import SCHEDULE_FIELDS, MonitorRequest, audit_columns, is_shorter
 from sites.monitors.schemas import MonitorJson, monitor_json_of
@@ -32,6 +34,8 @@ from sites.resources import MONITOR
 from sites.schedule import Schedule
 from website_scan.errors import Refusal
 from website_scan.messages import counted
+from website_scan.net.errors import Blocked
+from website_scan.net.targets import InvalidUrl
 from website_scan.urls import host_and_port_of
 
 # A monitor takes an audit that ended within this time as its first result.
@@ -82,7 +86,10 @@ def create_monitor(*, caller: Caller, request: MonitorRequest, once: Once | None
 
 def _create(caller: Caller, request: MonitorRequest, audit: AuditRequest) -> MonitorJson:
     now = timezone.now()
-    if audit.kind != "pages":
+    journey = request.journey
+    if journey is not None:
+        refuse_unready(journey)
+    if audit.kind != Audit.Kind.PAGES:
         refuse_unreachable(audit.targets[0], caller.organization_id)
     with transaction.atomic():
         organization = usage.lock(caller.organization_id)
@@ -94,10 +101,11 @@ def _create(caller: Caller, request: MonitorRequest, audit: AuditRequest) -> Mon
             created_by_id=caller.member.user_id if caller.member else None,
             created_at=now,
             recipients=default_recipients(caller),
-            **audit_columns(audit),
+            **audit_columns(audit, journey),
             **credential_columns(audit.credentials),
         )
-        _set_columns(monitor, {"name": audit.targets[0].host, "alert": dict(DEFAULT_ALERT), **request.columns})
+        name = journey.name[:MAX_NAME_LENGTH] if journey else audit.targets[0].host
+        _set_columns(monitor, {"name": name, "alert": dict(DEFAULT_ALERT), **request.columns})
         refuse_blind_recipients(monitor, request.columns.get("recipients", ()))
         _set_next_run(monitor, organization.tier, now, is_paused=bool(request.is_paused))
         monitor.save()
@@ -124,10 +132,10 @@ def _create_first_run(monitor: Monitor, now: datetime) -> None:
 def _recent_audit(monitor: Monitor, now: datetime) -> Audit | None:
     """Return a recently completed audit of the same pages with the same settings, or None.
 
-    Credentials are not comparable, so neither the audit nor the monitor may have any. An audit is the result of at most
-    one run.
+    Credentials are not comparable, so neither the audit nor the monitor may have any. Nor are the steps of earlier runs
+    of a journey. An audit is the result of at most one run.
     """
-    if monitor.credential_names is not None:
+    if monitor.credential_names is not None or monitor.kind == Audit.Kind.JOURNEY:
         return None
     settings = {name: getattr(monitor, name) for name in ("kind", "discover", "include", "exclude", "types")}
     if monitor.kind == Audit.Kind.SITE:
@@ -160,7 +168,7 @@ def _refuse_over_monitor_limit(organization: Organization) -> None:
 def change_monitor(*, caller: Caller, monitor: Monitor, request: MonitorRequest) -> Monitor:
     """Apply the requested changes and return the changed monitor.
 
-    Raises NotFound, and InvalidParams as `apply_change` does.
+    Raises NotFound, and the refusals of `apply_change`.
     """
     with transaction.atomic():
         # Lock order: the monitor before its runs and its organization.
@@ -176,13 +184,16 @@ def change_monitor(*, caller: Caller, monitor: Monitor, request: MonitorRequest)
 def apply_change(monitor: Monitor, request: MonitorRequest, now: datetime) -> list[str]:
     """Apply the requested changes to a locked monitor without saving it, and return the names of changed fields.
 
-    Raises InvalidParams if a new recipient may not see all pages of the changed monitor.
+    Raises InvalidParams if a new recipient may not see all pages of the changed monitor, and the refusals of
+    `refuse_unready` for another journey.
     """
     before = {name: getattr(monitor, name) for name in request.columns}
     _set_columns(monitor, request.columns)
     changed = [name for name, value in before.items() if value != getattr(monitor, name)]
     if request.audit is not None:
-        changed += _change_target(monitor, request.audit, keeps_credentials=request.keeps_credentials)
+        if request.journey is not None and request.journey.id != monitor.journey_id:
+            refuse_unready(request.journey)
+        changed += _change_target(monitor, request.audit, request.journey, keeps_credentials=request.keeps_credentials)
     if "recipients" in changed:
         refuse_blind_recipients(monitor, set(monitor.recipients) - set(before["recipients"]))
     is_paused = monitor.is_paused if request.is_paused is None else request.is_paused
@@ -206,14 +217,37 @@ def _set_columns(monitor: Monitor, columns: Mapping[str, Any]) -> None:
         setattr(monitor, name, value)
 
 
-def _change_target(monitor: Monitor, audit: AuditRequest, *, keeps_credentials: bool) -> list[str]:
+def follow_journey(*, journey: Journey, **_: object) -> None:
+    """Copy the target and the options of a changed journey to its monitors. Receives the signal `journey_changed`.
+
+    A start that is blocked is copied before the next run, which fails with the reason.
+    """
+    with suppress(InvalidUrl, Blocked):
+        monitors = access.rows(Monitor, journey.organization_id).filter(journey=journey).order_by("id")
+        for monitor in monitors.select_for_update(no_key=True):
+            copy_journey(monitor, journey)
+
+
+def copy_journey(monitor: Monitor, journey: Journey) -> None:
+    """Copy the target and the options of its journey to a locked monitor, and save them.
+
+    Raises InvalidUrl or Blocked for the start.
+    """
+    if _change_target(monitor, audit_request_of(journey), journey, keeps_credentials=True):
+        monitor.save()
+
+
+def _change_target(
+    monitor: Monitor, audit: AuditRequest, journey: Journey | None, *, keeps_credentials: bool
+) -> list[str]:
     """Change the monitor's target and return the names of changed fields.
 
     Unchanged pages retain their state.
     """
-    columns = audit_columns(audit)
+    columns = audit_columns(audit, journey)
     changed = [name for name, value in columns.items() if value != getattr(monitor, name)]
-    # Credentials must never be sent to another origin.
+    # Credentials must never be sent to another origin. Journeys have secrets instead.
+    keeps_credentials = keeps_credentials and journey is None
     is_same_origin = all(monitor.url.startswith((f"{t.origin}/", f"{t.origin}?")) for t in audit.targets)
     has_credentials = monitor.credential_names is not None or audit.credentials is not None
     if has_credentials and not (keeps_credentials and is_same_origin):
@@ -221,9 +255,12 @@ def _change_target(monitor: Monitor, audit: AuditRequest, *, keeps_credentials: 
         changed.append("request")
     hosts_before = set(map(host_and_port_of, monitor.pages))
     _set_columns(monitor, columns)
-    if {"kind", "pages"} & set(changed):
+    if {"kind", "journey", "pages"} & set(changed):
         monitor.failing_since = None
-    if hosts_before - set(map(host_and_port_of, monitor.pages)):
+    if "journey" in changed:
+        # States of another journey may have the same names.
+        monitor.states.all().delete()
+    if "journey" in changed or hosts_before - set(map(host_and_port_of, monitor.pages)):
         # The results of a site that the monitor no longer scans are not those of its new site.
         monitor.scores, monitor.certificate_host, monitor.certificate_expires_at = {}, "", None
     return changed

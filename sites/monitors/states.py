@@ -22,9 +22,10 @@ MAX_PLACE_LENGTH = 300
 def page_key(url: str, state: str = "") -> str:
     """Return the hexadecimal SHA-256 digest of a page's URL, because URLs may be too long for an index entry.
 
-    States of journeys may have the same URL, so their key includes the name of the state.
+    A state of a journey is identified by its name, which is unique in a run. Its URL may contain an ID that differs in
+    each run, and several states may have the same URL.
     """
-    return hashlib.sha256((f"{url}\n{state}" if state else url).encode()).hexdigest()
+    return hashlib.sha256((f"state {state}" if state else url).encode()).hexdigest()
 
 
 def reduce_export(export: ExportJson, facts: Facts) -> ReducedJson:

@@ -1,6 +1,6 @@
 """Monitors and runs that members with a limit to some sites may see (ADR 32).
 
-A monitor is visible if all of its pages belong to visible sites.
+A monitor is visible if all of its pages belong to visible sites, and if it does not repeat a journey.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sites.resources import MONITOR
 
 def may_see_monitor(monitor: Monitor, scope: VisibleSites | None) -> bool:
     """Return True if a member with this scope may see the monitor. `scope` is None for members without a limit."""
-    return scope is None or scope.allows_urls(monitor.pages)
+    return scope is None or monitor.is_visible_within(scope)
 
 
 def find_monitor(membership: Membership, monitor_id: str) -> Monitor:

@@ -11,8 +11,9 @@ from typing import Any
 from accounts.models import Interval
 from accounts.usage import Quota
 from sites.audits.requests import MAX_PAGES_PER_LIST
-from sites.models import Audit
+from sites.models import Audit, Journey
 from sites.pages.forms import TargetForm
+from website_scan.journeys.planned import planned_states
 
 # Number of runs of a monitor in a month of 31 days.
 RUNS = {
@@ -38,8 +39,13 @@ class Cost:
 
     @property
     def is_bound(self) -> bool:
-        """Return True if the number of scans is an upper bound, because a site may have fewer pages."""
-        return self.kind == Audit.Kind.SITE
+        """Return True if the number of scans is an upper bound, because a site or a run of a journey may have less."""
+        return self.kind in (Audit.Kind.SITE, Audit.Kind.JOURNEY)
+
+    @property
+    def noun(self) -> str:
+        """Return what is scanned once for each type."""
+        return "state" if self.kind == Audit.Kind.JOURNEY else "page"
 
     @property
     def scans(self) -> int:
@@ -63,8 +69,12 @@ class Estimate:
         return cost.in_month > self.quota.limit if cost.runs else cost.scans > self.quota.remaining
 
 
-def estimate(form: TargetForm, quota: Quota) -> Estimate:
-    """Return the estimated number of scans for the form's values, which may be invalid."""
+def estimate(form: TargetForm, quota: Quota, journey: Journey | None = None) -> Estimate:
+    """Return the estimated number of scans for the form's values, which may be invalid, or for runs of the journey."""
+    if journey is not None:
+        runs = RUNS.get(form["every"].value(), 0)
+        cost = Cost(Audit.Kind.JOURNEY, planned_states(journey.steps), len(journey.types), runs)
+        return Estimate([cost], quota, form.default_pages)
     max_pages = _number(form["max_pages"].value()) or form.default_pages
     types = len(set(form["type"].value() or ()) & {value for value, _ in form.fields["type"].choices})  # type: ignore[attr-defined]
     pages = {Audit.Kind.PAGE: 1, Audit.Kind.SITE: min(max_pages, form.pages_per_audit)}

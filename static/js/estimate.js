@@ -11,12 +11,15 @@ const pagesOf = {
     const field = form.elements.max_pages;
     return Math.min(/^\s*\d+\s*$/.test(field.value) && +field.value ? +field.value : +box.dataset.usual, +field.max);
   },
+  // The states and the types of a journey are fixed.
+  journey: (sentence) => +sentence.dataset.planned,
 };
 function estimate() {
-  const types = form.querySelectorAll('[name="type"]:checked').length;
+  const ticked = form.querySelectorAll('[name="type"]:checked').length;
   const runs = RUNS[form.querySelector('[name="every"]:checked')?.value] ?? 0;
   for (const sentence of box.querySelectorAll("[data-kind]")) {
-    const pages = pagesOf[sentence.dataset.kind]();
+    const types = +(sentence.dataset.chosen ?? ticked);
+    const pages = pagesOf[sentence.dataset.kind](sentence);
     const scans = pages * types;
     const write = (name, text) => {
       const place = sentence.querySelector(`[data-${name}]`);

@@ -130,8 +130,9 @@ class StepResult:
     """What happened in a step.
 
     `problem` is a sentence for the person who wrote the step, and empty if the step is done. `near_matches` describe
-    elements that resemble the one that was not there, for example `button “Sign in now”`. `notes` are sentences about
-    what the scanner prevented, such as a new window. `focus`, `dialogs` and `messages` are those after the step.
+    elements that resemble the one that was not there, for example `button “Sign in now”`. `is_unreachable` is True if
+    the step failed because the server did not respond. `notes` are sentences about what the scanner prevented, such as
+    a new window. `focus`, `dialogs` and `messages` are those after the step.
     """
 
     status: StepStatus
@@ -140,6 +141,7 @@ class StepResult:
     navigated: bool = False
     problem: str = ""
     near_matches: tuple[str, ...] = ()
+    is_unreachable: bool = False
     picture: Picture | None = None
     interaction: Interaction | None = None
     focus: Focus | None = None

@@ -298,9 +298,11 @@ def monitor_of(audit: Audit, membership: Membership) -> Monitor | None:
 
     Returns None for other audits, if the monitor was deleted, and if it has pages that the member may not see.
     """
-    monitor = access.rows(Monitor, audit.organization_id).filter(runs__audit=audit).only("name", "pages").first()
+    monitor = (
+        access.rows(Monitor, audit.organization_id).filter(runs__audit=audit).only("name", "kind", "pages").first()
+    )
     scope = visible_sites_of(membership)
-    return monitor if monitor and (scope is None or scope.allows_urls(monitor.pages)) else None
+    return monitor if monitor and (scope is None or monitor.is_visible_within(scope)) else None
 
 
 def journey_of(audit: Audit) -> Journey | None:

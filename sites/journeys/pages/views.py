@@ -23,7 +23,7 @@ from sites.journeys.pages import lists
 from sites.journeys.pages.page import judged_in_words, secret_states, step_lines
 from sites.journeys.pages.sources import pretty_json
 from sites.journeys.schemas import proof_of
-from sites.models import Journey
+from sites.models import Journey, Monitor
 from sites.resources import JOURNEY
 from website_scan.errors import Refusal
 from website_scan.journeys.planned import planned_states
@@ -119,10 +119,15 @@ def journey_delete(request: MemberRequest, journey_id: str) -> HttpResponse:
     """Delete a journey, after a confirmation page."""
     row = find(request, journey_id)
     if request.method != "POST":
-        return render(request, "sites/journeys/delete.html", {"section": "journeys", "journey": row})
+        context = {"section": "journeys", "journey": row, "monitors": _monitors_of(row)}
+        return render(request, "sites/journeys/delete.html", context)
     services.delete_journey(caller=member_caller(request.membership), journey_id=journey_id)
     messages.success(request, f"The journey {row.name} was deleted.")
     return redirect(page_of(request.membership, "journeys"))
+
+
+def _monitors_of(row: Journey) -> list[Monitor]:
+    return list(services.monitors_of(row).only("name").order_by("name", "id"))
 
 
 def _page(request: MemberRequest, row: Journey, problems: Sequence[str] = ()) -> HttpResponse:
@@ -141,6 +146,7 @@ def _page(request: MemberRequest, row: Journey, problems: Sequence[str] = ()) ->
         "missing_secrets": row.missing_secrets,
         "proof": proof_of(row),
         "problems": problems,
+        "monitors": _monitors_of(row),
         "runs": lists.run_list(row, request.GET),
         "labels": lists.type_labels(),
     }

@@ -13,7 +13,7 @@ from scans.models import Scan
 from sites.models import SiteState
 from website_scan.json_types import GRADES
 
-STATES: Mapping[str, str] = {"ok": "Active", "failing": "Unreachable", "paused": "Paused"}
+STATES: Mapping[str, str] = {"ok": "Active", "failing": "Unreachable or failing", "paused": "Paused"}
 LEVELS: Mapping[str, SiteState.Level] = {level.name.lower(): level for level in SiteState.Level}
 # SQL expression for the urgency of a monitor: that of its site, or of an outage that the monitor has confirmed.
 URGENCY = f"""least(
@@ -84,7 +84,7 @@ def visible_source(scope: VisibleSites | None) -> tuple[Source, dict[str, Any]]:
     if scope is None:
         return SOURCE, {}
     condition, parameters = scope.urls_sql("monitor.pages")
-    return SOURCE.within(condition), parameters
+    return SOURCE.within(f"{condition} AND monitor.kind <> 'journey'"), parameters
 
 
 def count_matching(organization_id: int, filters: Mapping[str, str], scope: VisibleSites | None) -> int:

@@ -15,7 +15,8 @@ from infrastructure.web.forms import HintedLabel, IdempotentForm, TicksField
 from scans.models import Scan
 from scans.reachability import has_scheme
 from sites.audits.requests import MAX_PAGES_PER_LIST
-from sites.models import Audit, Monitor
+from sites.journeys.services import audit_request_of
+from sites.models import Audit, Journey, Monitor
 from sites.models.monitor import MAX_NAME_LENGTH
 from sites.monitors import alerts
 from sites.monitors.requests import (
@@ -27,7 +28,7 @@ from sites.monitors.requests import (
     schedule_columns,
 )
 from sites.pages.channels import ALL, WebhookChoices, entered_webhook_ids, ticked_values
-from sites.pages.forms import TargetForm, viewing_values_of
+from sites.pages.forms import CREDENTIAL_FIELDS, TargetForm, viewing_values_of
 from sites.recipients import members_of
 from website_scan.errors import Refusal
 
@@ -87,7 +88,7 @@ class MonitorForm(IdempotentForm, TargetForm):
 
     It can also delete the stored credentials. `people` maps e-mail addresses of members to hints, which may be empty.
     `limited_user` is a member who is limited to some sites: they can only add and remove themselves as a recipient, and
-    have no choice of webhooks.
+    have no choice of webhooks. A monitor with a journey has no fields for pages and their options.
     """
 
     noun = "monitor"
@@ -101,6 +102,11 @@ class MonitorForm(IdempotentForm, TargetForm):
             for type in Scan.Type.values
         },
     }
+    FIELDS_OF_PAGES = (
+        *("scope", "url", "pages", "type", *TargetForm.SITE_FIELDS, "widths", "color_scheme"),
+        *(*CREDENTIAL_FIELDS, "forget_key"),
+    )
+    journey = forms.CharField(required=False, widget=forms.HiddenInput)
     name = forms.CharField(
         label="Name",
         required=False,
@@ -159,7 +165,7 @@ class MonitorForm(IdempotentForm, TargetForm):
     emails = TicksField([], label="E-mail to")
     webhooks = TicksField([], label="Webhooks", initial=[ALL])
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- what the fields offer, by keyword
         self,
         data: Any = None,
         *,
@@ -169,9 +175,10 @@ class MonitorForm(IdempotentForm, TargetForm):
         initial: Mapping[str, Any] | None = None,
         monitor: Monitor | None = None,
         limited_user: User | None = None,
+        journey: Journey | None = None,
     ) -> None:
         super().__init__(data, pages_per_audit=tier.pages_per_audit, initial=initial)
-        self.monitor, self.tier, self.limited_user = monitor, tier, limited_user
+        self.monitor, self.tier, self.limited_user, self.chosen_journey = monitor, tier, limited_user, journey
         self.shortest = Interval(tier.shortest_interval)
         self.fields["url"].widget.attrs.pop("required")
         limit = f"Your plan allows up to {min(tier.pages_per_audit, MAX_PAGES_PER_LIST):,} per run."
@@ -183,6 +190,11 @@ class MonitorForm(IdempotentForm, TargetForm):
             field.choices = choices
         if limited_user is not None:
             del self.fields["webhooks"]
+        if journey is not None:
+            self.fields["journey"].initial = journey.id
+            self.fields["name"].help_text = "Shown in e-mails and lists. Leave it empty to use the journey's name."
+        for name in self.FIELDS_OF_PAGES if journey is not None else ("journey",):
+            del self.fields[name]
         for kind in alerts.KINDS:
             self.fields |= alert_fields(kind)
 
@@ -223,12 +235,16 @@ class MonitorForm(IdempotentForm, TargetForm):
         return "pages" if name == "url" and self.cleaned_data.get("scope") == Audit.Kind.PAGES else name
 
     def monitor_request(self, url: str, organization_id: int) -> MonitorRequest:
-        """Return the request to create or change a monitor of `url`.
+        """Return the request to create or change a monitor of the journey, or of `url`.
 
         Raises the same refusals as the API.
         """
-        values = self.cleaned_data
-        audit = self.audit_request(self.listed if values["scope"] == Audit.Kind.PAGES else [url])
+        values, journey = self.cleaned_data, self.chosen_journey
+        if journey is None:
+            audit = self.audit_request(self.listed if values["scope"] == Audit.Kind.PAGES else [url])
+            keeps_credentials = not (self.has_credentials or values["forget_key"])
+        else:
+            audit, keeps_credentials = audit_request_of(journey), False
         columns = {name: values[name] for name in COLUMNS & values.keys()}
         if values["name"].strip():
             columns["name"] = checked(MonitorRequestSerializer, "name", values["name"])
@@ -244,8 +260,7 @@ class MonitorForm(IdempotentForm, TargetForm):
         )
         columns["alert"] = {kind.name: _alert_setting(kind, values) for kind in alerts.KINDS}
         columns |= self._recipient_columns(organization_id)
-        keeps_credentials = not (self.has_credentials or values["forget_key"])
-        return MonitorRequest(audit, columns, keeps_credentials=keeps_credentials)
+        return MonitorRequest(audit, columns, keeps_credentials=keeps_credentials, journey=journey)
 
     def _recipient_columns(self, organization_id: int) -> dict[str, Any]:
         """Return the columns with the recipients. Those that a limited member does not see stay as they are."""

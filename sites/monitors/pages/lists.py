@@ -23,6 +23,7 @@ from sites.models.stored_json import News as RunNews
 from sites.models.stored_json import NewsList
 from sites.models.stored_json import RunScore as StoredRunScore
 from sites.monitors.pages.filters import LEVELS, STATES, conditions_of, count_matching, filters_of, visible_source
+from sites.monitors.pauses import EXPLANATIONS
 from sites.pages.site_marks import SiteMark, marks_of
 from website_scan.json_types import GRADES
 from website_scan.messages import counted
@@ -223,17 +224,12 @@ def monitor_rows(
 
 def state_of(monitor: Monitor) -> State:
     """Return the state of a monitor with its reason."""
-    if monitor.pause_reason == Monitor.Pause.QUOTA:
-        reason = "This month's scans are used up. It resumes automatically next month."
-        return State("paused", "Paused", "warn", reason)
-    if monitor.pause_reason == Monitor.Pause.PLAN:
-        advice = "Delete one, or ask the operator of this service for a larger plan, then resume this one."
-        reason = f"Your plan allows fewer monitors than you have. {advice}"
-        return State("paused", "Paused", "warn", reason)
+    if monitor.pause_reason in Monitor.FORCED_PAUSES:
+        return State("paused", "Paused", "warn", EXPLANATIONS[monitor.pause_reason])
     if monitor.is_paused:
         return State("paused", "Paused", "", "It does not run until someone resumes it.")
     if monitor.failing_since:
-        return State("failing", "Unreachable", "bad", "The last run could not reach any page.")
+        return State("failing", monitor.failure, "bad", "The last run could not judge any page.")
     if not monitor.scores:
         return State("ok", "No result yet", "accent", "Later runs are compared with its first run.")
     return State("ok", "Active", "")
@@ -265,6 +261,8 @@ def scope_text(monitor: Monitor) -> str:
         return f"Whole site, up to {counted(monitor.max_pages, 'page')}"
     if monitor.kind == Audit.Kind.PAGES:
         return f"{counted(len(monitor.pages), 'page')}, this one first"
+    if monitor.kind == Audit.Kind.JOURNEY:
+        return f"Journey, up to {counted(monitor.max_pages, 'state')}"
     return ""
 
 

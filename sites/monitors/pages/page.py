@@ -88,10 +88,10 @@ class RunGrade:
 class ChangedPage:
     """Page with a changed finding, with links to its reports and their comparison.
 
-    A link is empty if a report has expired.
+    A link is empty if a report has expired. `name` is its path, or the name of the state of a journey.
     """
 
-    path: str
+    name: str
     url: str
     before_url: str
     compare_url: str
@@ -198,12 +198,13 @@ def progress_text(run: MonitorRun) -> str:
     """Return the progress of an unfinished run as text."""
     if run.status == MonitorRun.Status.DUE:
         if run.attempts:
-            return f"It could not be reached. The next try is at {run.not_before:%H:%M} UTC."
+            problem = "The run failed." if run.monitor.kind == Audit.Kind.JOURNEY else "It could not be reached."
+            return f"{problem} The next try is at {run.not_before:%H:%M} UTC."
         return "Waiting in the queue"
     audit = run.audit
     if audit is None or audit.is_final:
         return "Comparing with the previous run"
-    if audit.kind != Audit.Kind.PAGE:
+    if audit.kind not in (Audit.Kind.PAGE, Audit.Kind.JOURNEY):
         return progress_of(audit).text
     lead = access.rows(Scan, audit.organization_id).filter(audit_page__audit=audit, lead=None).first()
     return progress_of(audit, lead).text
@@ -251,8 +252,8 @@ def _run_row(monitor: Monitor, run: MonitorRun, reports: Mapping[str, Mapping[st
         ),
         changes=changes_of(news),
         lists=tuple(_lists(news)),
-        unreachable=tuple(page["url"] for page in news.get("unreachable_pages", ())),
-        reachable=tuple(page["url"] for page in news.get("reachable_pages", ())),
+        unreachable=tuple(page.get("state") or page["url"] for page in news.get("unreachable_pages", ())),
+        reachable=tuple(page.get("state") or page["url"] for page in news.get("reachable_pages", ())),
         certificate=news.get("certificate"),
         is_told=run.is_told,
     )
@@ -308,7 +309,7 @@ def _page(page: PageNews) -> ChangedPage:
     after, before = _scan_of(page["report_url"]), _scan_of(page["previous_report_url"] or "")
     compare = f"{reverse('report-compare', args=[after])}?{urlencode({'with': before})}" if after and before else ""
     urls = [report_path(scan_id) if scan_id else "" for scan_id in (after, before)]
-    return ChangedPage(path_of(page["url"]), urls[0], urls[1], compare)
+    return ChangedPage(page.get("state") or path_of(page["url"]), urls[0], urls[1], compare)
 
 
 def _scan_of(report_url: str) -> str:

@@ -35,7 +35,7 @@ from sites.audits.services import find_audit
 from sites.audits.visibility import may_see_audit, refuse_other_sites
 from sites.badges.requests import BadgeRequest
 from sites.badges.services import badge_of_monitor, create_badge, delete_badge
-from sites.models import Audit, Monitor
+from sites.models import Audit, Journey, Monitor
 from sites.monitors import services
 from sites.monitors.pages import lists, selections
 from sites.monitors.pages import page as monitor_page
@@ -47,6 +47,7 @@ from sites.pages.channels import webhook_choices
 from sites.pages.estimates import estimate
 from sites.pages.forms import viewing_values_of
 from sites.recipients import MAX_EMAILS, Recipients, receivers, recipients_of
+from sites.resources import JOURNEY
 from website_scan.errors import Refusal
 from website_scan.messages import counted
 from website_scan.report.references import safe_link
@@ -121,7 +122,7 @@ def _deletion_page(request: MemberRequest, selection: selections.Selection, back
 def monitor_new(request: MemberRequest) -> HttpResponse:
     """Render the form for a new monitor, or create the monitor.
 
-    An audit (`of`) or a URL prefills the form. A form that is sent twice creates only one monitor.
+    An audit (`of`), a URL or a journey prefills the form. A form that is sent twice creates only one monitor.
     """
     member = request.membership
     if request.method != "POST":
@@ -142,7 +143,8 @@ def monitor_new(request: MemberRequest) -> HttpResponse:
         return redirect(page_of(member, "monitor", created.response["id"]))
 
     def make_form(data: QueryDict | None) -> MonitorForm:
-        return _form(request, data, _initial_values(request) if data is None else None)
+        journey = _journey_of(request, request.GET if data is None else data)
+        return _form(request, data, _initial_values(request) if data is None else None, journey=journey)
 
     return form_page(request, make_form, functools.partial(_form_page, request), submit)
 
@@ -162,6 +164,7 @@ def monitor(request: MemberRequest, monitor_id: str) -> HttpResponse:
         "monitor": row,
         "row": lists.monitor_rows(row.organization_id, [row], scope)[0],
         "link": safe_link(row.url),
+        "journey": row.journey,
         "trends": monitor_page.trends(row, runs),
         "timeline": monitor_page.timeline(row, runs, request.GET),
         "running": running,
@@ -208,7 +211,7 @@ def monitor_edit(request: MemberRequest, monitor_id: str) -> HttpResponse:
         messages.success(request, "The monitor was changed.")
         return redirect(page_of(request.membership, "monitor", monitor_id))
 
-    make_form = functools.partial(_form, request, monitor=row)
+    make_form = functools.partial(_form, request, monitor=row, journey=row.journey)
     return form_page(request, make_form, functools.partial(_form_page, request, monitor=row), submit)
 
 
@@ -296,6 +299,7 @@ def _form(
     data: QueryDict | None = None,
     initial: Mapping[str, Any] | None = None,
     monitor: Monitor | None = None,
+    journey: Journey | None = None,
 ) -> MonitorForm:
     member = request.membership
     tier, own_email = member.organization.tier, member.user.email
@@ -314,7 +318,9 @@ def _form(
     hints |= dict.fromkeys(limited.values_list("user__email", flat=True), "Sees only some sites")
     hints |= dict.fromkeys(recipients.unsubscribed, "Unsubscribed")
     webhooks = webhook_choices(member.organization_id, Monitor)
-    return MonitorForm(data, tier=tier, people=hints, webhooks=webhooks, initial=initial, monitor=monitor)
+    return MonitorForm(
+        data, tier=tier, people=hints, webhooks=webhooks, initial=initial, monitor=monitor, journey=journey
+    )
 
 
 def _form_page(request: MemberRequest, form: MonitorForm, status: int, monitor: Monitor | None = None) -> HttpResponse:
@@ -323,11 +329,24 @@ def _form_page(request: MemberRequest, form: MonitorForm, status: int, monitor: 
         "section": "monitors",
         "form": form,
         "monitor": monitor,
-        "estimate": estimate(form, usage.quota(organization_id, limits, timezone.now())),
+        "estimate": estimate(form, usage.quota(organization_id, limits, timezone.now()), form.chosen_journey),
         "zones": time_zones(),
         "lacks_webhook": not receivers(organization_id, Monitor).exists(),
     }
     return render(request, "sites/monitors/form.html", context, status=status)
+
+
+def _journey_of(request: MemberRequest, values: QueryDict) -> Journey | None:
+    """Return the journey that the form or the query string names. Limited members see no journeys."""
+    journey_id = values.get("journey")
+    if not journey_id:
+        return None
+    if request.membership.is_limited:
+        raise Http404
+    try:
+        return JOURNEY.find(request.membership.organization_id, journey_id)
+    except NotFound as error:
+        raise Http404 from error
 
 
 def _initial_values(request: MemberRequest) -> dict[str, Any]:
@@ -366,8 +385,8 @@ def _request_of(request: MemberRequest, form: MonitorForm) -> MonitorRequest:
 
     Raises a refusal if the URL is invalid or unreachable.
     """
-    organization_id, url = request.membership.organization_id, form.cleaned_data["url"].strip()
-    if form.cleaned_data["scope"] != Audit.Kind.PAGES and not has_scheme(url):
+    organization_id, url = request.membership.organization_id, form.cleaned_data.get("url", "").strip()
+    if form.chosen_journey is None and form.cleaned_data["scope"] != Audit.Kind.PAGES and not has_scheme(url):
         url = complete_url(url, scan_policy(), organization_id)
     monitor_request = form.monitor_request(url, organization_id)
     assert monitor_request.audit is not None

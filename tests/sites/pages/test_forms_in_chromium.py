@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from accounts.models import Tier
 from tests.e2e.pages import PageRequest, RenderedPages, render_page
 from tests.factories import Member, person_of
+from tests.sites.journeys.cast import make_journey
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -18,9 +19,11 @@ if TYPE_CHECKING:
 def test_estimate_changes_with_form_input(home: Member, browser: Window) -> None:
     Tier.objects.filter(name="free").update(scans_per_month=2000)
     person = person_of(home, "member", "ada@people.test")
+    journey = make_journey(home, steps="open /\njudge “A”\nopen /b\njudge “B”\n", secrets={}, types=["seo"])
     pages = {
         "scan": render_page(PageRequest("/o/home/scans/new"), person, {}),
         "monitor": render_page(PageRequest("/o/home/monitors/new"), person, {}),
+        "monitor of a journey": render_page(PageRequest(f"/o/home/monitors/new?journey={journey.id}"), person, {}),
     }
     rendering = RenderedPages(pages, {})
 
@@ -48,4 +51,11 @@ def test_estimate_changes_with_form_input(home: Member, browser: Window) -> None
         assert "A month of runs uses 40." in estimate_text(page)
 
     browser.run_on_page(rendering, "scan", check_scan_form)
+
+    def check_form_of_a_journey(page: Page) -> None:
+        page.get_by_label("Every week").check()
+        text = "Each run uses up to 2 scans: 2 states x 1 type. A month of runs uses up to 10."
+        assert estimate_text(page).startswith(text)
+
     browser.run_on_page(rendering, "monitor", check_monitor_form)
+    browser.run_on_page(rendering, "monitor of a journey", check_form_of_a_journey)

@@ -56,6 +56,14 @@ class DocumentRecord:
     mixed: MixedRequestRecorder | None = None
 
 
+# Beginnings of Chromium's errors (net_error_list.h) that are not the absence of a response.
+ERRORS_OF_RESPONDING_SITES = (
+    "net::ERR_ABORTED",
+    "net::ERR_BLOCKED_BY",
+    "net::ERR_INVALID_REDIRECT",
+    "net::ERR_TOO_MANY_REDIRECTS",
+    "net::ERR_UNSAFE",
+)
 NETWORK_EVENTS = ("requestWillBeSent", "responseReceived", "dataReceived", "loadingFinished", "loadingFailed")
 
 
@@ -63,7 +71,7 @@ class PageActivity:
     """Recorder of the events of one page.
 
     `moves` counts navigations, also those within a document. `problem` is the reason why a navigation failed since the
-    step began.
+    step began, and `is_unreachable` is True if the reason is that the server did not respond.
     """
 
     def __init__(self, page: Session, mask: SecretMask) -> None:
@@ -80,6 +88,7 @@ class PageActivity:
         self.moves = 0
         self.url = ""
         self.problem = ""
+        self.is_unreachable = False
         self.requests = 0
         self.received_bytes = 0
         self.notes: list[str] = []
@@ -108,7 +117,7 @@ class PageActivity:
     def begin_step(self) -> None:
         """Forget what has happened before this step."""
         self.requests = self.received_bytes = 0
-        self.problem = ""
+        self.problem, self.is_unreachable = "", False
         self.notes = []
         self._step_requests.clear()
         # A page that never stops loading delays only the step that opened it.
@@ -120,10 +129,21 @@ class PageActivity:
             self.notes.append(text)
         self._changed.set()
 
-    def fail(self, problem: str) -> None:
-        """Record why a navigation or request of this step was stopped."""
-        self.problem = self.problem or problem
+    def fail(self, problem: str, *, is_unreachable: bool = False) -> None:
+        """Record why a navigation or request of this step was stopped. Only the first reason of a step is recorded."""
+        if not self.problem:
+            self.problem, self.is_unreachable = problem, is_unreachable
         self._changed.set()
+
+    def fail_to_load(self, address: str, error: str) -> None:
+        """Record that the browser could not load an address. `error` is Chromium's name of the error."""
+        is_unreachable = not error.startswith(ERRORS_OF_RESPONDING_SITES)
+        self.fail(f"the browser could not load {address}: {error}.", is_unreachable=is_unreachable)
+
+    def no_response(self) -> StepFailed:
+        """Record that the document that the step opens was not answered in time, and return the failure."""
+        self.fail("the page that the step opens did not answer in time.", is_unreachable=True)
+        return StepFailed(self.problem)
 
     async def wait_for(self, condition: Callable[[], bool], limit_s: float) -> bool:
         """Wait until a condition is True after an event. Returns False after the time limit."""
@@ -255,7 +275,7 @@ class PageActivity:
         self.document.relay.on("Audits.issueAdded", self.document.mixed.record)
         if unreachable := frame.get("unreachableUrl"):
             error = (pending.error if pending else "") or "net::ERR_FAILED"
-            self.fail(f"the browser could not load {unreachable}: {error}.")
+            self.fail_to_load(unreachable, error)
         self._is_loading = True
         self.documents += 1
         self._move(url)

@@ -63,6 +63,11 @@ class Walk:
         return all(step.status is StepStatus.DONE for step in self.steps)
 
     @property
+    def is_unreachable(self) -> bool:
+        """Return True if the journey ended early because a server did not respond."""
+        return any(step.is_unreachable for step in self.steps)
+
+    @property
     def keyboard(self) -> tuple[KeyboardReach, ...]:
         """Return whether the keyboard reaches the elements of the pointer steps."""
         return tuple(step.keyboard for step in self.steps if step.keyboard is not None)

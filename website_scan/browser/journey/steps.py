@@ -109,7 +109,7 @@ class StepRunner:
             raise StepFailed(activity.problem)
         if activity.is_waiting_for_page:
             await self._page.send("Page.stopLoading")
-            raise StepFailed("the page that the step opens did not answer in time.")
+            raise activity.no_response()
         if expected is not None:
             await self._require_expected(expected, deadline)
 
@@ -138,12 +138,19 @@ class StepRunner:
             raise StepFailed(f"{step.url[:200]} is not the address of a web page.")
         if not self._request.allowed(url.href):
             raise StepFailed(f"{origin_of(url.href)} is not part of the site.")
-        response = await deadline.run(self._page.send("Page.navigate", {"url": url.href}))
+        try:
+            response = await deadline.run(self._page.send("Page.navigate", {"url": url.href}))
+        except StepFailed:
+            if not self._activity.is_waiting_for_page:
+                raise
+            await self._page.send("Page.stopLoading")
+            raise self._activity.no_response() from None
         error = str(response.get("errorText", ""))
         if self._activity.problem:
             raise StepFailed(self._activity.problem)
         if error:
-            raise StepFailed(f"the browser could not load {url.href}: {error}.")
+            self._activity.fail_to_load(url.href, error)
+            raise StepFailed(self._activity.problem)
         loaded = await self._activity.wait_for(lambda: not self._activity.is_navigating, deadline.remaining_s)
         if not loaded:
             self._activity.note("The page was still loading when the time of the step was over.")

@@ -234,6 +234,7 @@ class Walker:
             navigated=activity.moves != moves,
             problem=f"Step {number + 1}: {failure.problem}" if failure else "",
             near_matches=failure.near_matches if failure else (),
+            is_unreachable=failure is not None and activity.is_unreachable,
             keyboard=keyboard,
             notes=tuple(activity.notes),
         )

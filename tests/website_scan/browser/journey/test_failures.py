@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 
@@ -182,6 +183,7 @@ def test_unreachable_page_is_a_failure(browser: WarmBrowser) -> None:
         url = closed.url
     result = walk(browser, f"{url}/")
     assert f"the browser could not load {url}/: net::ERR_" in result.steps[0].problem
+    assert result.is_unreachable
 
 
 def test_link_to_an_unreachable_page_is_a_failure(browser: WarmBrowser) -> None:
@@ -189,6 +191,21 @@ def test_link_to_an_unreachable_page_is_a_failure(browser: WarmBrowser) -> None:
         url = closed.url
     result = walk_page(browser, f"<a href={url}/gone>Gone</a>", Click(target=named("Gone")))
     assert f"the browser could not load {url}/gone: net::ERR_" in result.steps[1].problem
+    assert result.is_unreachable
+
+
+def test_server_that_does_not_respond_is_unreachable(browser: WarmBrowser) -> None:
+    has_ended = threading.Event()
+
+    def wait(_: Request) -> Answer:
+        has_ended.wait(60)
+        return Answer("")
+
+    with Site({"/": wait}) as site:
+        result = walk(browser, "", Navigate(url=f"{site.url}/", timeout_s=2.0), opens=False)
+        has_ended.set()
+    assert result.problem == "Step 1: the page that the step opens did not answer in time."
+    assert result.is_unreachable
 
 
 def test_endless_script_fails_the_step_and_spares_the_next_journey(browser: WarmBrowser) -> None:
@@ -197,6 +214,7 @@ def test_endless_script_fails_the_step_and_spares_the_next_journey(browser: Warm
         browser, "<button onclick='while (true);'>Loop</button>", Click(target=named("Loop"), timeout_s=2.0)
     )
     assert result.steps[1].problem == "Step 2: the page kept the browser busy until the time was up."
+    assert not result.is_unreachable
     assert time.monotonic() - began < 30
     assert walk_page(browser, "<p>Hello").is_complete
 
