@@ -18,6 +18,7 @@ from sites.journeys.run_results import RunOutcome, finish_run
 from sites.models import Alert, Audit, Cause, Journey, Monitor, MonitorRun, MonitorState
 from sites.monitors.runs import create_due_runs, start_run
 from tests.factories import Member, make_result, person_of
+from tests.queries import counted
 from tests.sites.journeys.cast import START, make_journey, prove
 from tests.sites.journeys.runs import lead_of
 from tests.sites.monitors.watching import DailyMonitor, event_summary, make_finding
@@ -341,6 +342,24 @@ def test_deletion_of_a_journey_deletes_its_monitors_and_not_their_reports(owner:
     assert Audit.objects.get().journey is None
     event = ActivityEvent.objects.get(action="monitor.deleted")
     assert (event.details["monitor"], event.details["journey"]) == (monitor.id, monitor.journey_id)
+
+
+def test_changes_and_deletion_lock_the_monitors_before_the_journey(owner: Member) -> None:
+    """Regression test: a change locked the journey first, so that it and a deletion could wait for each other."""
+    journey = new_journey(owner)
+    create(owner, journey)
+    path = f"/v1/journeys/{journey.id}"
+    for request in (lambda: owner.api.patch(path, {"name": "Account"}), lambda: owner.api.delete(path)):
+        with counted() as queries:
+            assert request().status_code in (200, 204)
+        locks = [
+            table
+            for query in queries
+            if " FOR " in query and "UPDATE" in query
+            for table in ("sites_monitor", "sites_journey")
+            if f'FROM "{table}" ' in query
+        ]
+        assert locks[:2] == ["sites_monitor", "sites_journey"]
 
 
 def test_limited_member_cannot_be_a_recipient(owner: Member) -> None:
