@@ -278,6 +278,7 @@ PATCH_JOURNEY = Operation("PATCH", "/v1/journeys/{journey}", {"name": "Members"}
 DELETE_JOURNEY = Operation("DELETE", "/v1/journeys/{journey}")
 POST_PROOF = Operation("POST", "/v1/journeys/{journey}/proof")
 GET_JOURNEY_RUNS = Operation("GET", "/v1/journeys/{journey}/runs")
+POST_DRY_RUN = Operation("POST", "/v1/journeys/{journey}/dry-run")
 POST_JOURNEY_RUN = Operation("POST", "/v1/journeys/{journey}/runs")
 POST_MUTE = Operation("POST", "/v1/mutes", {"check": "hsts", "host": "example.com", "reason": "Not ours."})
 GET_MUTES = Operation("GET", "/v1/mutes")
@@ -1051,14 +1052,15 @@ def journey_group() -> Iterator[BadRequest]:
     yield from unknown_ids(GET_JOURNEY, "journey")
     yield from GET_JOURNEY.queries("a=1")
     yield from pages(GET_JOURNEY_RUNS)
-    for operation in (DELETE_JOURNEY, POST_PROOF, GET_JOURNEY_RUNS, POST_JOURNEY_RUN):
+    for operation in (DELETE_JOURNEY, POST_PROOF, GET_JOURNEY_RUNS, POST_DRY_RUN, POST_JOURNEY_RUN):
         yield from few_unknown_ids(operation, "journey")
         yield from operation.queries("a=1")
-    for operation in (POST_PROOF, POST_JOURNEY_RUN):
+    for operation in (POST_PROOF, POST_DRY_RUN, POST_JOURNEY_RUN):
         yield operation.request("with a field", body={"now": True})
-    yield POST_JOURNEY_RUN.request()
-    yield POST_JOURNEY_RUN.with_ids(journey="{proven_journey}").request()
-    yield from keys(POST_JOURNEY_RUN)
+    for operation in (POST_DRY_RUN, POST_JOURNEY_RUN):
+        yield operation.request()
+        yield operation.with_ids(journey="{proven_journey}").request()
+        yield from keys(operation)
 
 
 def sample_group() -> Iterator[BadRequest]:
@@ -1319,7 +1321,7 @@ def callers_group() -> Iterator[BadRequest]:
         yield POST_SCAN.request(f"with a key that is {caller}, and a bad body", body=b"x", caller=caller)
     yield GET_USAGE.request("too often", caller="hurried")
     yield POST_SCAN.request("too often, with a bad body", body=b"x", caller="hurried")
-    run_operations = (POST_LIST_RUN, DELETE_LIST_RUN, POST_ENTRY_SCAN, POST_JOURNEY_RUN)
+    run_operations = (POST_LIST_RUN, DELETE_LIST_RUN, POST_ENTRY_SCAN, POST_JOURNEY_RUN, POST_DRY_RUN)
     for operation in (POST_SCAN, POST_AUDIT, DELETE_AUDIT, *run_operations):
         yield operation.request("to read only", body=operation.valid_body or b"", caller="reader")
     yield POST_SCAN.request("to read only, with a bad body", body=b"x", caller="reader")

@@ -73,8 +73,8 @@ def journeys_of(organization_id: int) -> QuerySet[Journey]:
 
 
 def runs_of(journey: Journey) -> QuerySet[Audit]:
-    """Return the audits that are runs of the journey and have not expired, newest first."""
-    audits = access.rows(Audit, journey.organization_id).filter(journey=journey)
+    """Return the audits that are runs of the journey and have not expired, newest first, without dry runs."""
+    audits = access.rows(Audit, journey.organization_id).filter(journey=journey).exclude(run_of=Audit.RunOf.DRY_RUN)
     expired = audits.expired()  # type: ignore[attr-defined]  # AuditQuerySet
     return audits.exclude(id__in=expired.values("id")).order_by("-created_at", "-id")
 
@@ -213,7 +213,7 @@ def _run(caller: Caller, journey: Journey) -> AuditJson:
     refuse_unready(journey)
     # A run needs a browser, whatever its types.
     refuse_when_overloaded({*types_of(journey.types), ScanType.ACCESSIBILITY}, AUDIT_SHARE_OF_WAIT_LIMIT)
-    scans = planned_states(journey.steps) * len(journey.types)
+    scans = planned_states(journey.steps, caller.limits.pages_per_audit) * len(journey.types)
     usage.refuse_beyond_quota(caller.organization_id, caller.limits, scans, timezone.now())
     addresses = refuse_unreachable(parse_target(journey.start_url, scan_policy()), caller.organization_id)
     with transaction.atomic():
@@ -234,18 +234,19 @@ def start_run(journey: Journey, organization: Organization, **columns: Any) -> A
     """Insert an audit that is a run of the journey, with one page for its visit, and return it.
 
     `columns` are further columns of the audit. The caller has locked the organization, and dispatches the page after
-    the transaction. The scans of all planned states are reserved then; the worker refunds those of other states. Raises
-    ControlNotProven, MissingBrowser, MissingSecret, and InvalidUrl or Blocked for the start.
+    the transaction. The scans of all planned states are reserved then; the worker refunds those of other states. States
+    beyond the plan's number of pages are left out. Raises ControlNotProven, MissingBrowser, MissingSecret, and
+    InvalidUrl or Blocked for the start.
     """
     refuse_unready(journey)
+    return insert_run(journey, organization, types=types_of(journey.types), **columns)
+
+
+def insert_run(journey: Journey, organization: Organization, *, types: tuple[ScanType, ...], **columns: Any) -> Audit:
+    """Insert an audit that executes the journey, and judges its states for some types. The journey is ready."""
     target = parse_target(journey.start_url, scan_policy())
-    request = AuditRequest(
-        Audit.Kind.JOURNEY,
-        (target,),
-        types_of(journey.types),
-        planned_states(journey.steps),
-        viewing=journey.chosen_viewing,
-    )
+    most = planned_states(journey.steps, organization.tier.pages_per_audit)
+    request = AuditRequest(Audit.Kind.JOURNEY, (target,), types, most, viewing=journey.chosen_viewing)
     return insert_audit(organization, request, journey=journey, **columns)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.targets.server import Answer, Request, Site
-from tests.website_scan.browser.journey.walks import by, css, named, page, walk, walk_page
+from tests.website_scan.browser.journey.walks import by, css, named, page, require_done, walk, walk_page
 from website_scan.browser.journey.steps import is_same_page
 from website_scan.browser.processes import kill_trees
 from website_scan.browser.visit import BrowserFailed, Part
@@ -244,11 +244,17 @@ def test_journey_outside_its_site_is_refused(browser: WarmBrowser) -> None:
         walk_page(browser, "<p>Hello", change=lambda options: options.update(allowed=lambda _: False))
 
 
-def test_states_are_limited(browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("website_scan.browser.journey.walker.MAX_STATES", 2)
-    result = walk_page(browser, "<p>Hello", *[Judge(name="Again")] * 4)
+def test_states_are_limited(browser: WarmBrowser) -> None:
+    steps = [Judge(name="Again")] * 4
+    result = walk_page(browser, "<p>Hello", *steps, change=lambda options: options.update(max_states=2))
     assert [state.name for state in result.states] == ["Again", "Again (2)"]
-    assert result.notes == ("Only the first 2 states are judged, and 2 are not.",)
+    assert result.notes == ("2 states were not judged, because this run judges at most 2 states.",)
+
+
+def test_steps_can_be_executed_without_judging_states(browser: WarmBrowser) -> None:
+    steps = [Judge(name="Again")] * 2
+    result = require_done(walk_page(browser, "<p>Hello", *steps, change=lambda options: options.update(max_states=0)))
+    assert (result.states, result.notes) == ((), ())
 
 
 def test_rules_choose_the_states(browser: WarmBrowser) -> None:
