@@ -202,6 +202,8 @@ GET_AUDIT_CONFORMANCE = Operation("GET", "/v1/audits/{audit}/conformance")
 GET_AUDITS = Operation("GET", "/v1/audits")
 GET_AUDIT = Operation("GET", "/v1/audits/{audit}")
 DELETE_AUDIT = Operation("DELETE", "/v1/audits/{audit}")
+GET_AUDIT_STEPS = Operation("GET", "/v1/audits/{audit}/steps")
+GET_STEP_PICTURE = Operation("GET", "/v1/audits/{audit}/steps/{number}/picture")
 GET_AUDIT_PAGES = Operation("GET", "/v1/audits/{audit}/pages")
 GET_FINDINGS = Operation("GET", "/v1/audits/{audit}/findings")
 GET_AUDIT_EXPORT = Operation("GET", "/v1/audits/{audit}/export")
@@ -722,7 +724,7 @@ def audit_group() -> Iterator[BadRequest]:
     yield from unknown_ids(GET_AUDIT, "audit")
     yield from GET_AUDIT_CONFORMANCE.queries("standard=wcag23", "level=B", "format=pdf")
     downloads = (GET_AUDIT_EXPORT, GET_AUDIT_SARIF, GET_AUDIT_CSV, GET_AUDIT_CONFORMANCE)
-    for operation in (DELETE_AUDIT, GET_AUDIT_PAGES, GET_FINDINGS, *downloads):
+    for operation in (DELETE_AUDIT, GET_AUDIT_PAGES, GET_AUDIT_STEPS, GET_STEP_PICTURE, GET_FINDINGS, *downloads):
         yield from few_unknown_ids(operation, "audit")
         yield operation.with_ids(audit="{expired_audit}").request()
     for operation in downloads:
@@ -743,6 +745,9 @@ def audit_group() -> Iterator[BadRequest]:
         yield from operation.queries("type=seo", "status=x&limit=0")
     yield from GET_AUDITS.queries("kind=page", "status=released")
     yield from GET_AUDIT_PAGES.queries("status=cancelled")
+    for number in ("0", "01", "-1", "99999", "one", "1%00", "٣"):
+        yield GET_STEP_PICTURE.with_ids(number=number).request()
+    yield GET_STEP_PICTURE.request("of an audit without steps")
     yield from GET_FINDINGS.queries(*(f"type={type}" for type in ("", "x", "SEO", "seo,security", "seo%00", "%FF")))
     yield from GET_FINDINGS.queries("severity=high", "status=open", "type=x&offset=-1")
     yield GET_FINDINGS.with_ids(audit="{no_audit}").request(query="?type=x")
