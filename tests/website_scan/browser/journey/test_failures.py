@@ -43,7 +43,7 @@ to { transform: translateX(200px) } }</style>
 <select id="list"><option>Green tea</option><option>Black tea</option></select><p id="text">Green tea</p><p>Two</p>
 <iframe style="position: absolute; top: 400px; left: 0" srcdoc="<p>Frame</p>"></iframe><a href="#x">Stay</a>"""
 FAILURES: dict[str, tuple[Step, str]] = {
-    "unknown name": (Click(target=named("Sign in", "button"), timeout_s=S), "no button is named “Sign in”."),
+    "unknown name": (Click(target=named("Signing in", "button"), timeout_s=S), "no button is named “Signing in”."),
     "unknown name of any role": (Click(target=named("Log out"), timeout_s=S), "nothing is named “Log out”."),
     "unknown role": (Click(target=named("", "menu"), timeout_s=S), "the page has no menu."),
     "unknown text": (
@@ -126,7 +126,7 @@ def test_failure_has_its_sentence_and_a_picture(browser: WarmBrowser, site: Site
 @pytest.mark.parametrize(
     ("target", "expected"),
     [
-        (named("Sign in", "button"), "button “Sign in now”"),
+        (named("Signing in", "button"), "button “Sign in now”"),
         (named("send"), "button “Send”"),
         (by(SelectorKind.TEXT, "Twos"), "text “Two”"),
     ],
