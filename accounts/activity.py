@@ -60,6 +60,7 @@ ACTIONS: Mapping[str, tuple[str, ...]] = {
     "journey.changed": ("changed the journey {target}", ": {changed}"),
     "journey.proven": ("proved control of {host}", " for the journey {target}"),
     "journey.run": ("started a run of the journey {target}",),
+    "journey.dry_run": ("started a dry run of the journey {target}",),
     "journey.deleted": ("deleted the journey {target}",),
     "assessment.created": ("created the assessment {target}", " of {url}"),
     "assessment.changed": ("changed the assessment {target}", ": {changed}"),

@@ -66,6 +66,7 @@ from sites.audits.api import EXPORT_VIEWS as AUDIT_EXPORT_VIEWS
 from sites.audits.api import AuditCollection, AuditExport, AuditFindings, AuditItem, AuditPages, UnknownAuditExport
 from sites.audits.conformance import AuditConformance
 from sites.audits.pages import views as audit_pages
+from sites.audits.step_api import AuditStepPicture, AuditSteps
 from sites.badges.api import BadgeCollection, BadgeItem
 from sites.badges.views import badge, badge_card, badge_link, page_badge
 from sites.journeys.api_urls import journey_api_urls
@@ -222,6 +223,8 @@ urlpatterns = [
     path("v1/report/<any:scan_id>", ReportView.as_view(), name="report"),
     path("v1/audits", AuditCollection.as_view(), name="audit-collection"),
     path("v1/audits/<any:audit_id>/pages", AuditPages.as_view(), name="audit-pages"),
+    path("v1/audits/<any:audit_id>/steps", AuditSteps.as_view(), name="audit-steps"),
+    path("v1/audits/<any:audit_id>/steps/<any:number>/picture", AuditStepPicture.as_view(), name="audit-step"),
     path("v1/audits/<any:audit_id>/conformance", AuditConformance.as_view(), name="audit-conformance"),
     path("v1/audits/<any:audit_id>/findings", AuditFindings.as_view(), name="audit-findings"),
     *(

@@ -180,7 +180,7 @@ class EntryPage:
 
 
 def _audits(organization_id: int) -> QuerySet[Audit]:
-    return access.rows(Audit, organization_id).only(*AUDIT_COLUMNS)
+    return access.rows(Audit, organization_id).exclude(run_of=Audit.RunOf.DRY_RUN).only(*AUDIT_COLUMNS)
 
 
 def _single_scans(organization_id: int) -> QuerySet[Scan]:

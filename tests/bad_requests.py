@@ -202,6 +202,8 @@ GET_AUDIT_CONFORMANCE = Operation("GET", "/v1/audits/{audit}/conformance")
 GET_AUDITS = Operation("GET", "/v1/audits")
 GET_AUDIT = Operation("GET", "/v1/audits/{audit}")
 DELETE_AUDIT = Operation("DELETE", "/v1/audits/{audit}")
+GET_AUDIT_STEPS = Operation("GET", "/v1/audits/{audit}/steps")
+GET_STEP_PICTURE = Operation("GET", "/v1/audits/{audit}/steps/{number}/picture")
 GET_AUDIT_PAGES = Operation("GET", "/v1/audits/{audit}/pages")
 GET_FINDINGS = Operation("GET", "/v1/audits/{audit}/findings")
 GET_AUDIT_EXPORT = Operation("GET", "/v1/audits/{audit}/export")
@@ -278,6 +280,7 @@ PATCH_JOURNEY = Operation("PATCH", "/v1/journeys/{journey}", {"name": "Members"}
 DELETE_JOURNEY = Operation("DELETE", "/v1/journeys/{journey}")
 POST_PROOF = Operation("POST", "/v1/journeys/{journey}/proof")
 GET_JOURNEY_RUNS = Operation("GET", "/v1/journeys/{journey}/runs")
+POST_DRY_RUN = Operation("POST", "/v1/journeys/{journey}/dry-run")
 POST_JOURNEY_RUN = Operation("POST", "/v1/journeys/{journey}/runs")
 POST_MUTE = Operation("POST", "/v1/mutes", {"check": "hsts", "host": "example.com", "reason": "Not ours."})
 GET_MUTES = Operation("GET", "/v1/mutes")
@@ -721,7 +724,7 @@ def audit_group() -> Iterator[BadRequest]:
     yield from unknown_ids(GET_AUDIT, "audit")
     yield from GET_AUDIT_CONFORMANCE.queries("standard=wcag23", "level=B", "format=pdf")
     downloads = (GET_AUDIT_EXPORT, GET_AUDIT_SARIF, GET_AUDIT_CSV, GET_AUDIT_CONFORMANCE)
-    for operation in (DELETE_AUDIT, GET_AUDIT_PAGES, GET_FINDINGS, *downloads):
+    for operation in (DELETE_AUDIT, GET_AUDIT_PAGES, GET_AUDIT_STEPS, GET_STEP_PICTURE, GET_FINDINGS, *downloads):
         yield from few_unknown_ids(operation, "audit")
         yield operation.with_ids(audit="{expired_audit}").request()
     for operation in downloads:
@@ -742,6 +745,9 @@ def audit_group() -> Iterator[BadRequest]:
         yield from operation.queries("type=seo", "status=x&limit=0")
     yield from GET_AUDITS.queries("kind=page", "status=released")
     yield from GET_AUDIT_PAGES.queries("status=cancelled")
+    for number in ("0", "01", "-1", "99999", "one", "1%00", "٣"):
+        yield GET_STEP_PICTURE.with_ids(number=number).request()
+    yield GET_STEP_PICTURE.request("of an audit without steps")
     yield from GET_FINDINGS.queries(*(f"type={type}" for type in ("", "x", "SEO", "seo,security", "seo%00", "%FF")))
     yield from GET_FINDINGS.queries("severity=high", "status=open", "type=x&offset=-1")
     yield GET_FINDINGS.with_ids(audit="{no_audit}").request(query="?type=x")
@@ -1064,14 +1070,15 @@ def journey_group() -> Iterator[BadRequest]:
     yield from unknown_ids(GET_JOURNEY, "journey")
     yield from GET_JOURNEY.queries("a=1")
     yield from pages(GET_JOURNEY_RUNS)
-    for operation in (DELETE_JOURNEY, POST_PROOF, GET_JOURNEY_RUNS, POST_JOURNEY_RUN):
+    for operation in (DELETE_JOURNEY, POST_PROOF, GET_JOURNEY_RUNS, POST_DRY_RUN, POST_JOURNEY_RUN):
         yield from few_unknown_ids(operation, "journey")
         yield from operation.queries("a=1")
-    for operation in (POST_PROOF, POST_JOURNEY_RUN):
+    for operation in (POST_PROOF, POST_DRY_RUN, POST_JOURNEY_RUN):
         yield operation.request("with a field", body={"now": True})
-    yield POST_JOURNEY_RUN.request()
-    yield POST_JOURNEY_RUN.with_ids(journey="{proven_journey}").request()
-    yield from keys(POST_JOURNEY_RUN)
+    for operation in (POST_DRY_RUN, POST_JOURNEY_RUN):
+        yield operation.request()
+        yield operation.with_ids(journey="{proven_journey}").request()
+        yield from keys(operation)
 
 
 def sample_group() -> Iterator[BadRequest]:
@@ -1334,7 +1341,7 @@ def callers_group() -> Iterator[BadRequest]:
         yield POST_SCAN.request(f"with a key that is {caller}, and a bad body", body=b"x", caller=caller)
     yield GET_USAGE.request("too often", caller="hurried")
     yield POST_SCAN.request("too often, with a bad body", body=b"x", caller="hurried")
-    run_operations = (POST_LIST_RUN, DELETE_LIST_RUN, POST_ENTRY_SCAN, POST_JOURNEY_RUN)
+    run_operations = (POST_LIST_RUN, DELETE_LIST_RUN, POST_ENTRY_SCAN, POST_JOURNEY_RUN, POST_DRY_RUN)
     for operation in (POST_SCAN, POST_AUDIT, DELETE_AUDIT, *run_operations):
         yield operation.request("to read only", body=operation.valid_body or b"", caller="reader")
     yield POST_SCAN.request("to read only, with a bad body", body=b"x", caller="reader")

@@ -15,6 +15,7 @@ from sites.models.journey import new_journey_id, secret_columns
 from tests.factories import Member
 from tests.populated_audits import _findings, look_at, make_audit, make_pages
 from tests.populated_monitors import make_monitor
+from website_scan.journeys.journey import Judge
 from website_scan.journeys.recordings import recording_of
 from website_scan.journeys.words import step_in_words
 from website_scan.net.policy import Policy
@@ -51,6 +52,7 @@ def populate_journeys(home: Member, rows: int, now: datetime, owner: User) -> di
     failed = _run(home, proven, now - timedelta(minutes=30), states=0)
     monitor = _monitor(home, proven, stopped)
     running = make_audit(home, kind="journey", url=proven.start_url, journey=proven, max_pages=3, created_at=now)
+    dry, failed_dry = (_dry_run(home, proven, now, has_failed=has_failed) for has_failed in (False, True))
     make_pages(running, [proven.start_url])
     return {
         "journey_id": proven.id,
@@ -61,6 +63,8 @@ def populate_journeys(home: Member, rows: int, now: datetime, owner: User) -> di
         "journey_audit_id": run.id,
         "stopped_journey_audit_id": stopped.id,
         "running_journey_audit_id": running.id,
+        "dry_run_id": dry.id,
+        "failed_dry_run_id": failed_dry.id,
     }
 
 
@@ -128,6 +132,18 @@ def _run(home: Member, journey: Journey, at: datetime, *, states: int, has_news:
     return audit
 
 
+def _dry_run(home: Member, journey: Journey, at: datetime, *, has_failed: bool) -> Audit:
+    audit = make_audit(home, kind="journey", run_of="dry_run", url=journey.start_url, journey=journey, created_at=at)
+    failed_at = 3 if has_failed else len(journey.steps.steps)
+    audit.types, audit.kept_days, audit.status, audit.completed_at = [], 1, "completed", at
+    if has_failed:
+        audit.status, audit.error_code = "failed", "JOURNEY_FAILED"
+        audit.error_message = f"Step {failed_at + 1}: no button is named “Sign in”."
+    audit.save()
+    _insert_steps(audit, journey, failed_at)
+    return audit
+
+
 def _insert_steps(audit: Audit, journey: Journey, failed_at: int) -> None:
     JourneyStep.objects.bulk_create(
         JourneyStep(
@@ -135,6 +151,7 @@ def _insert_steps(audit: Audit, journey: Journey, failed_at: int) -> None:
             position=position,
             text=step_in_words(step),
             status="done" if position < failed_at else "failed" if position == failed_at else "not_reached",
+            state=step.name if isinstance(step, Judge) and position < failed_at else "",
             url=f"{HOST}/account" if position <= failed_at else "",
             duration_ms=420 if position <= failed_at else 0,
             problem=audit.error_message if position == failed_at else "",

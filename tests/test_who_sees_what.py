@@ -316,6 +316,11 @@ TABLE: dict[str, tuple[str, str, str]] = {
         REDIRECT_FOR_MEMBERS,
         "/o/home/journeys/{journey_id}",
     ),
+    "o/<slug:organization>/journeys/<str:journey_id>/dry-run": (
+        METHOD_NOT_ALLOWED,
+        REDIRECT_FOR_MEMBERS,
+        "/o/home/journeys/{journey_id}",
+    ),
     "o/<slug:organization>/journeys/<str:journey_id>/delete": (
         *("200 200 200 403 404 login", REDIRECT_FOR_MEMBERS),
         "/o/home/journeys/",
@@ -581,6 +586,7 @@ UNCHANGING = {
     # The domain is blocked, so that the test opens no connection.
     *("o/<slug:organization>/scans/<str:scan_id>/again", "o/<slug:organization>/audits/<str:audit_id>/again"),
     "o/<slug:organization>/journeys/<str:journey_id>/run",
+    "o/<slug:organization>/journeys/<str:journey_id>/dry-run",
     # Their changes are in the log of the assessment.
     *(
         f"o/<slug:organization>/assessments/<str:assessment_id>/{rest}"

@@ -104,7 +104,8 @@ def refund_unused(scans: Iterable[tuple[Scan, ScanError | None]]) -> None:
 
     Must run before the scans are saved, because creation locks the quota first.
     """
-    refund((scan, scan.reserved_scans - (not is_refunded(error))) for scan, error in scans)
+    # A dry run of a journey has reserved nothing.
+    refund((scan, max(0, scan.reserved_scans - (not is_refunded(error)))) for scan, error in scans)
 
 
 def refund(scans: Iterable[tuple[Scan, int]]) -> None:

@@ -95,9 +95,9 @@ class AuditCollection(ApiView):
         responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`."),
     )
     def get(self, request: Request) -> Answer[AuditList]:
-        """Lists the organization's audits, newest first."""
+        """Lists the organization's audits, newest first, without dry runs of journeys."""
         page_slice = parse_limit_and_offset(request.query_params)
-        audits = access.rows(Audit, caller_of(request).organization_id)
+        audits = access.rows(Audit, caller_of(request).organization_id).exclude(run_of=Audit.RunOf.DRY_RUN)
         audits = audits.exclude(id__in=audits.expired().values("id"))  # type: ignore[attr-defined]  # AuditQuerySet
         if (status := choice(request.query_params, "status", Audit.Status.values)) is not None:
             audits = audits.filter(status=status)

@@ -132,7 +132,9 @@ def _dispatch_batch(organization_id: int) -> int | None:
         remaining_quota = usage.quota(organization_id, limits, now).remaining
         batch = _pages_within_quota(pages, remaining_quota) or pages[:1]
         try:
-            usage.take(organization_id, limits, sum(map(_reserved_scans, batch)), now)
+            # A dry run of a journey needs no quota.
+            if scans := sum(map(_reserved_scans, batch)):
+                usage.take(organization_id, limits, scans, now)
         except usage.QuotaExceeded as refusal:
             _stop_audit(batch[0].audit, refusal)
             return 0
@@ -213,7 +215,8 @@ def _new_scans(page: AuditPage, now: datetime) -> list[Scan]:
         reserved_scans=audit.states_planned,
         **_credentials_for(audit, page),
     )
-    lead_type, *other_types = _types_with_lead_first(audit.types)
+    # The visit of a dry run needs a scan, although the audit has no types.
+    lead_type, *other_types = _types_with_lead_first(audit.types or [ScanType.ACCESSIBILITY])
     lead_scan = new_scan(type=lead_type, addresses=audit.addresses if _is_on_host(audit, page) else None)
     return [lead_scan, *(new_scan(type=scan_type, lead=lead_scan) for scan_type in other_types)]
 

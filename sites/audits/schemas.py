@@ -87,6 +87,9 @@ class AuditSummary(TypedDict):
     id: AuditId
     kind: Annotated[str, values(Audit.Kind.choices)]
     journey_id: NotRequired[Annotated[JourneyId, "Of a run of a journey that has not been deleted."]]
+    is_dry_run: NotRequired[
+        Annotated[bool, "True for a dry run of a journey, which judges nothing; absent for others."]
+    ]
     target: str
     types: list[TypeName]
     status: AuditStatus
@@ -250,6 +253,8 @@ def audit_summary_of(audit: Audit) -> AuditSummary:
     }
     if audit.journey_id is not None:
         summary["journey_id"] = audit.journey_id
+    if audit.is_dry_run:
+        summary["is_dry_run"] = True
     return summary
 
 

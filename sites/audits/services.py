@@ -111,9 +111,14 @@ def _create_within_limits(caller: Caller, request: AuditRequest) -> AuditJson:
 def insert_audit(organization: Organization, request: AuditRequest, **columns: Any) -> Audit:
     """Insert an audit with its pages, or enqueue its discovery.
 
-    The caller must have locked the organization.
+    `columns` are further columns, which may replace those that follow from the organization. The caller must have
+    locked the organization.
     """
     now = timezone.now()
+    of_organization: dict[str, Any] = {
+        "shared_at": now if organization.shares_reports else None,
+        "kept_days": organization.tier.reports_kept_days,
+    }
     audit = Audit.objects.create(
         organization=organization,
         kind=request.kind,
@@ -124,11 +129,9 @@ def insert_audit(organization: Organization, request: AuditRequest, **columns: A
         exclude=list(request.exclude),
         max_pages=request.max_pages,
         viewing=stored_viewing(request.viewing),
-        shared_at=now if organization.shares_reports else None,
         created_at=now,
-        kept_days=organization.tier.reports_kept_days,
         request_id=request_id(),
-        **columns,
+        **{**of_organization, **columns},
     )
     if request.kind == Audit.Kind.SITE:
         transaction.on_commit(lambda: enqueue_discovery(audit.id))

@@ -25,7 +25,7 @@ from website_scan.priority import is_emergency
 from website_scan.repeats import CheckKey, reported_elsewhere, reporters
 from website_scan.report.serialization import stored_fix
 from website_scan.report_json import StoredFix
-from website_scan.result import ScanResult
+from website_scan.result import ScanError, ScanResult
 
 MAX_CAP_REASONS = 20
 CHECKS_SKIPPED = "CHECKS_SKIPPED"
@@ -154,6 +154,9 @@ def settle_page(*, ended: Ended, **_: object) -> None:
     page = AuditPage.objects.get(id=ended[0][0].audit_page_id)
     # The lock serializes visits that end concurrently, so that each page counts once.
     audit = Audit.objects.select_for_update(no_key=True).get(id=page.audit_id)
+    if audit.is_dry_run:
+        _fail_dry_run(audit, page, ended)
+        return
     for scan, result in ended:
         page.results[scan.type] = _page_result(scan)
         if scan.score is not None:
@@ -171,6 +174,32 @@ def settle_page(*, ended: Ended, **_: object) -> None:
     _count_findings(audit, page, ended)
     end_if_done(audit)
     audit.save(update_fields=UPDATED_COLUMNS)
+
+
+def end_dry_run(audit: Audit, error: ScanError | None) -> None:
+    """End a dry run of a journey, which has failed if there is an error. A cancelled one stays cancelled.
+
+    The caller must have locked the audit.
+    """
+    audit.pages_planned = 0
+    if audit.status != Audit.Status.RUNNING:
+        audit.save(update_fields=["pages_planned"])
+        return
+    audit.status = Audit.Status.FAILED if error else Audit.Status.COMPLETED
+    if error is not None:
+        audit.error_code, audit.error_message = error.code, error.message
+    audit.completed_at = timezone.now()
+    audit.save(update_fields=UPDATED_COLUMNS)
+    audit_ended.send(Audit, audit=audit)
+
+
+def _fail_dry_run(audit: Audit, page: AuditPage, ended: Ended) -> None:
+    """End a dry run whose visit was not executed. Its scan is deleted, because a dry run judges nothing."""
+    ((scan, _),) = ended
+    page.status = AuditPage.Status.LEFT_OUT
+    page.save(update_fields=["status"])
+    Scan.objects.filter(id=scan.id).delete()
+    end_dry_run(audit, ScanError(scan.error_code, scan.error_message))
 
 
 def _page_result(scan: Scan) -> PageResult:

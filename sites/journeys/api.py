@@ -23,6 +23,7 @@ from infrastructure.api.views import ApiView, json_body
 from scans.policy import scan_policy
 from sites.audits.schemas import AuditJson, AuditList, audit_summary_of
 from sites.journeys import services
+from sites.journeys.dry_runs import dry_run_journey
 from sites.journeys.requests import (
     JourneyChangeSerializer,
     JourneyRequestSerializer,
@@ -40,6 +41,13 @@ INVALID = (
     "which names the field."
 )
 BLOCKED = "`DOMAIN_BLOCKED`: the start is not publicly accessible, or blocked here."
+UNREACHABLE = "`URL_NOT_REACHABLE` or `INVALID_URL`: the start cannot be opened."
+UNREADY = (
+    "`JOURNEY_NOT_PROVEN`: prove that you control the site. `MISSING_SECRET`: a secret has no value. "
+    "`MISSING_BROWSER`: the service has no browser. `IDEMPOTENCY_CONFLICT`: a request with this key is still in "
+    "progress."
+)
+OTHER_JOURNEY = "`IDEMPOTENCY_MISMATCH`: the key was used for another request."
 BODY_REFUSALS = {
     "e413": "`PAYLOAD_TOO_LARGE`: over 1 MiB.",
     "e415": "`UNSUPPORTED_MEDIA_TYPE`: the body is not JSON.",
@@ -173,6 +181,39 @@ class JourneyProofView(ApiView):
         return Answer(services.check_proof(caller=caller_of(request), journey_id=journey_id))
 
 
+class JourneyDryRun(ApiView):
+    """API view for POST /v1/journeys/:id/dry-run."""
+
+    scopes = {"POST": Scope.SCAN}
+
+    @operation(
+        operation_id="dry_run_journey",
+        summary="Try the steps of a journey without judging anything",
+        tags=["Journeys"],
+        request=None,
+        parameters=[ID, *creation_parameters(202, "audit")],
+        responses=responses(
+            {202: RETURNED},
+            e400=UNREACHABLE,
+            e403=BLOCKED,
+            e404=NOT_FOUND,
+            e409=UNREADY,
+            e422=OTHER_JOURNEY,
+            e429="`RATE_LIMITED`, or `CONCURRENT_LIMIT`: too many audits are in progress, or too many dry runs were "
+            "started within an hour.",
+        ),
+    )
+    def post(self, request: Request, journey_id: str) -> Answer[AuditJson]:
+        """Starts a dry run, which is an audit without types. Its steps have pictures, durations and near matches.
+
+        It uses no quota. No list contains it, and it is deleted after a day.
+        """
+        caller, key = caller_of(request), idempotency.key_of(request.headers)
+        once = idempotency.once(key, {"journey_dry_run": journey_id})
+        created = dry_run_journey(caller=caller, journey_id=journey_id, once=once)
+        return Answer(created.response, status=202, headers=created.headers("/v1/audits"))
+
+
 class JourneyRuns(ApiView):
     """API view for GET and POST /v1/journeys/:id/runs."""
 
@@ -206,20 +247,19 @@ class JourneyRuns(ApiView):
         parameters=[ID, *creation_parameters(202, "audit")],
         responses=responses(
             {202: RETURNED},
-            e400="`URL_NOT_REACHABLE` or `INVALID_URL`: the start cannot be opened.",
+            e400=UNREACHABLE,
             e403=BLOCKED,
             e404=NOT_FOUND,
-            e409="`JOURNEY_NOT_PROVEN`: prove that you control the site. `MISSING_SECRET`: a secret has no value. "
-            "`MISSING_BROWSER`: the service has no browser. `IDEMPOTENCY_CONFLICT`: a request with this key is still "
-            "in progress.",
-            e422="`IDEMPOTENCY_MISMATCH`: the key was used for another journey.",
+            e409=UNREADY,
+            e422=OTHER_JOURNEY,
             e429="`RATE_LIMITED`, `QUOTA_EXCEEDED`, or `CONCURRENT_LIMIT`: too many audits are in progress.",
         ),
     )
     def post(self, request: Request, journey_id: str) -> Answer[AuditJson]:
         """Starts a run, which is an audit whose pages are the states of the journey.
 
-        It reserves scans for `states_planned` states. Those of states that were not judged are refunded.
+        It reserves scans for `states_planned` states, or for as many as the plan allows pages in one audit. Those of
+        states that were not judged are refunded.
         """
         caller, key = caller_of(request), idempotency.key_of(request.headers)
         once = idempotency.once(key, {"journey_run": journey_id})

@@ -94,7 +94,8 @@ def finish_run(claim: ScanClaim, outcome: RunOutcome, cpu_s: float | None) -> bo
         if left_out := len(states) - len(judged):
             notes.append(f"{counted(left_out, 'state was', 'states were')} not judged, because the run had no quota.")
         _update_audit(audit.id, len(pages), notes, error)
-        _insert_steps(audit.id, outcome.steps)
+        states_by_step = {page.step: page.state for page in (each.page for each in pages) if page.step is not None}
+        insert_steps(audit.id, outcome.steps, states_by_step)
         for state_page in pages:
             scan_ended.send(Scan, ended=state_page.ended)
     return True
@@ -211,11 +212,14 @@ def _update_audit(audit_id: str, pages: int, notes: Sequence[str], error: ScanEr
     audit.save(update_fields=["pages_planned", "pages_found", "notes", "error_code", "error_message"])
 
 
-def _insert_steps(audit_id: str, steps: Sequence[tuple[Step, StepResult]]) -> None:
-    JourneyStep.objects.bulk_create(_step_rows(audit_id, steps))
+def insert_steps(audit_id: str, steps: Sequence[tuple[Step, StepResult]], states: Mapping[int, str]) -> None:
+    """Store the steps of a run. `states` are names of states by the positions of the steps before them."""
+    JourneyStep.objects.bulk_create(_step_rows(audit_id, steps, states))
 
 
-def _step_rows(audit_id: str, steps: Sequence[tuple[Step, StepResult]]) -> Iterator[JourneyStep]:
+def _step_rows(
+    audit_id: str, steps: Sequence[tuple[Step, StepResult]], states: Mapping[int, str]
+) -> Iterator[JourneyStep]:
     for position, (step, result) in enumerate(steps):
         picture = result.picture
         yield JourneyStep(
@@ -227,6 +231,7 @@ def _step_rows(audit_id: str, steps: Sequence[tuple[Step, StepResult]]) -> Itera
             duration_ms=round(1000 * result.duration_s),
             problem=result.problem,
             near_matches=list(result.near_matches),
+            state=states.get(position, "")[:MAX_STATE_NAME],
             notes=list(result.notes),
             picture=picture.data if picture else None,
             width=picture.width if picture else None,

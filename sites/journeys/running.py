@@ -10,6 +10,7 @@ from cryptography.fernet import InvalidToken
 
 from scans.visits.journeys import MAX_JUDGING_S, Finish, JourneyVisit
 from sites.journeys.codes import JOURNEY_FAILED, JOURNEY_NOT_PROVEN, URL_NOT_REACHABLE
+from sites.journeys.dry_runs import finish_dry_run
 from sites.journeys.proof import allowed_addresses, check_control, proof_network
 from sites.journeys.run_results import RunOutcome, finish_run
 from sites.models import Audit, Journey
@@ -50,22 +51,24 @@ def execute_journey(visit: JourneyVisit) -> Finish:
     """Execute the journey of a claimed visit, and judge its states. Returns the function that stores the results."""
     audit = Audit.objects.select_related("journey").get(id=visit.claim.journey_run_id)
     try:
-        outcome = _run(visit, audit.journey)
+        outcome = _run(visit, audit)
     except _NotExecuted as error:
         outcome = RunOutcome(error=ScanError(error.code, error.message))
-    return partial(finish_run, visit.claim, outcome)
+    return partial(finish_dry_run if audit.is_dry_run else finish_run, visit.claim, outcome)
 
 
-def _run(visit: JourneyVisit, journey: Journey | None) -> RunOutcome:
+def _run(visit: JourneyVisit, audit: Audit) -> RunOutcome:
+    journey = audit.journey
     if journey is None:
         raise _NotExecuted(JOURNEY_FAILED, DELETED)
     _require_control(visit, journey)
     steps = journey.steps
-    walk = _walk(visit, journey, steps)
+    walk = _walk(visit, journey, steps, audit.states_planned)
     visit.report_progress(Progress(STEPS_DONE, "checking", {}))
     policy, types = visit.network.policy, visit.claim.types
     # The walk has left at least this time, unless the browser has hung.
     limit_s = max(MIN_JUDGING_S, visit.network.remaining_s)
+    # The walk of a dry run has no states.
     states = judge_states(steps, walk, types, policy, visit.claim.viewing, time_limit_s=limit_s)
     return RunOutcome(
         states=states,
@@ -93,7 +96,7 @@ def _require_control(visit: JourneyVisit, journey: Journey) -> None:
         )
 
 
-def _walk(visit: JourneyVisit, journey: Journey, steps: Steps) -> Walk:
+def _walk(visit: JourneyVisit, journey: Journey, steps: Steps, max_states: int) -> Walk:
     # The module opens sockets, which the other visits of this process may not need.
     from website_scan.net.proxy import BrowserProxy
 
@@ -121,7 +124,8 @@ def _walk(visit: JourneyVisit, journey: Journey, steps: Steps) -> Walk:
                 allowed=allowed_addresses(journey),
                 secrets=secrets,
                 time_limit_s=min(MAX_DURATION_S, visit.network.remaining_s - MAX_JUDGING_S),
-                parts=_parts(visit.claim.types),
+                max_states=max_states,
+                parts=_parts(visit.claim.types) if max_states else frozenset(),
                 axe_devices=tuple(map(device_of_width, viewing.widths)) if viewing else (),
                 color_scheme=viewing.color_scheme if viewing else "light",
                 report_progress=report_step,

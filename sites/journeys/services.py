@@ -74,8 +74,8 @@ def journeys_of(organization_id: int) -> QuerySet[Journey]:
 
 
 def runs_of(journey: Journey) -> QuerySet[Audit]:
-    """Return the audits that are runs of the journey and have not expired, newest first."""
-    audits = access.rows(Audit, journey.organization_id).filter(journey=journey)
+    """Return the audits that are runs of the journey and have not expired, newest first, without dry runs."""
+    audits = access.rows(Audit, journey.organization_id).filter(journey=journey).exclude(run_of=Audit.RunOf.DRY_RUN)
     expired = audits.expired()  # type: ignore[attr-defined]  # AuditQuerySet
     return audits.exclude(id__in=expired.values("id")).order_by("-created_at", "-id")
 
@@ -233,7 +233,7 @@ def run_journey(*, caller: Caller, journey_id: str, once: Once | None = None) ->
 def _run(caller: Caller, journey: Journey) -> AuditJson:
     refuse_unready(journey)
     refuse_when_overloaded(queue_types_of(journey), AUDIT_SHARE_OF_WAIT_LIMIT)
-    scans = planned_states(journey.steps) * len(journey.types)
+    scans = planned_states(journey.steps, caller.limits.pages_per_audit) * len(journey.types)
     usage.refuse_beyond_quota(caller.organization_id, caller.limits, scans, timezone.now())
     addresses = refuse_unreachable(parse_target(journey.start_url, scan_policy()), caller.organization_id)
     with transaction.atomic():
@@ -254,20 +254,31 @@ def start_run(journey: Journey, organization: Organization, **columns: Any) -> A
     """Insert an audit that is a run of the journey, with one page for its visit, and return it.
 
     `columns` are further columns of the audit. The caller has locked the organization, and dispatches the page after
-    the transaction. The scans of all planned states are reserved then; the worker refunds those of other states. Raises
-    ControlNotProven, MissingBrowser, MissingSecret, and InvalidUrl or Blocked for the start.
+    the transaction. The scans of all planned states are reserved then; the worker refunds those of other states. States
+    beyond the plan's number of pages are left out. Raises ControlNotProven, MissingBrowser, MissingSecret, and
+    InvalidUrl or Blocked for the start.
     """
     refuse_unready(journey)
-    return insert_audit(organization, audit_request_of(journey), journey=journey, **columns)
+    return insert_run(journey, organization, types=types_of(journey.types), **columns)
 
 
-def audit_request_of(journey: Journey) -> AuditRequest:
-    """Return the request for an audit that is a run of the journey. Raises InvalidUrl or Blocked for the start."""
+def insert_run(journey: Journey, organization: Organization, *, types: tuple[ScanType, ...], **columns: Any) -> Audit:
+    """Insert an audit that executes the journey, and judges its states for some types. The journey is ready."""
+    request = replace(audit_request_of(journey, organization.tier.pages_per_audit), types=types)
+    return insert_audit(organization, request, journey=journey, **columns)
+
+
+def audit_request_of(journey: Journey, max_states: int) -> AuditRequest:
+    """Return the request for an audit that is a run of the journey.
+
+    States beyond `max_states`, the plan's number of pages of an audit, are left out. Raises InvalidUrl or Blocked for
+    the start.
+    """
     return AuditRequest(
         Audit.Kind.JOURNEY,
         (parse_target(journey.start_url, scan_policy()),),
         types_of(journey.types),
-        planned_states(journey.steps),
+        planned_states(journey.steps, max_states),
         viewing=journey.chosen_viewing,
     )
 

@@ -121,6 +121,7 @@ class Audit(WithCredentials, WithViewing, Leased):
     class RunOf(models.TextChoices):
         MONITOR = "monitor"
         LIST = "list"
+        DRY_RUN = "dry_run"
 
     class Status(models.TextChoices):
         QUEUED = "queued"
@@ -184,7 +185,7 @@ class Audit(WithCredentials, WithViewing, Leased):
         blank=True,
         default="",
         db_default="",
-        help_text="Part of the run of a monitor or a list: nobody waits for it, and only these tell about it.",
+        help_text="Part of the run of a monitor or a list, which report it, or a dry run of a journey.",
     )
     addresses = ArrayField(
         models.CharField(max_length=MAX_ADDRESS_LENGTH),
@@ -240,8 +241,18 @@ class Audit(WithCredentials, WithViewing, Leased):
         return bool(self.run_of) or self.kind != self.Kind.PAGE
 
     @property
+    def is_dry_run(self) -> bool:
+        """Return True if the audit only executes the steps of a journey. It has no types, and ends without pages."""
+        return self.run_of == self.RunOf.DRY_RUN
+
+    @property
     def states_planned(self) -> int:
-        """Return for how many states the visit of a page reserves scans. 1 unless the audit is a run of a journey."""
+        """Return for how many states the visit of a page reserves scans.
+
+        1 unless the audit is a run of a journey. 0 for a dry run.
+        """
+        if self.is_dry_run:
+            return 0
         return self.max_pages if self.kind == self.Kind.JOURNEY else 1
 
     @property

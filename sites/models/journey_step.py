@@ -29,6 +29,13 @@ class JourneyStep(models.Model):
     near_matches: models.JSONField[list[str], list[str]] = models.JSONField(
         default=list, blank=True, help_text="Elements that resemble the one that was not there."
     )
+    state = models.CharField(
+        max_length=300,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Name of the state after the step: the one that was judged, or the one that a dry run did not judge.",
+    )
     notes: models.JSONField[list[str], list[str]] = models.JSONField(
         default=list, blank=True, help_text="What the scanner prevented, such as a new window."
     )

@@ -123,7 +123,7 @@ class MonitorFieldsSerializer(AuditFields):
             return self.audit(values), None
         refuse_options_of_pages(values)
         journey = JOURNEY.find(self.context["organization_id"], values["journey"])
-        return audit_request_of(journey), journey
+        return audit_request_of(journey, self.context["tier"].pages_per_audit), journey
 
     def columns(self, values: Mapping[str, Any], alert: Mapping[str, Any]) -> dict[str, Any]:
         """Return the columns for name, alerts and recipients from the validated values."""

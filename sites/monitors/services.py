@@ -233,7 +233,8 @@ def copy_journey(monitor: Monitor, journey: Journey) -> None:
 
     Raises InvalidUrl or Blocked for the start.
     """
-    if _change_target(monitor, audit_request_of(journey), journey, keeps_credentials=True):
+    audit = audit_request_of(journey, journey.organization.tier.pages_per_audit)
+    if _change_target(monitor, audit, journey, keeps_credentials=True):
         monitor.save()
 
 

@@ -73,7 +73,7 @@ def estimate(form: TargetForm, quota: Quota, journey: Journey | None = None) -> 
     """Return the estimated number of scans for the form's values, which may be invalid, or for runs of the journey."""
     if journey is not None:
         runs = RUNS.get(form["every"].value(), 0)
-        cost = Cost(Audit.Kind.JOURNEY, planned_states(journey.steps), len(journey.types), runs)
+        cost = Cost(Audit.Kind.JOURNEY, planned_states(journey.steps, form.pages_per_audit), len(journey.types), runs)
         return Estimate([cost], quota, form.default_pages)
     max_pages = _number(form["max_pages"].value()) or form.default_pages
     types = len(set(form["type"].value() or ()) & {value for value, _ in form.fields["type"].choices})  # type: ignore[attr-defined]

@@ -127,6 +127,7 @@ def test_api_write_is_recorded_with_its_key(
     write("post", f"{one}/proof", f"{path}/proof", {}, "journey.proven")
     write("post", f"{one}/proof", f"{path}/proof", {})
     write("post", f"{one}/runs", f"{path}/runs", {}, "journey.run")
+    write("post", f"{one}/dry-run", f"{path}/dry-run", {}, "journey.dry_run")
     write("delete", one, path, None, "journey.deleted")
     hook = {"url": responding_receiver_url, "events": ["scan.completed"]}
     write("post", "api/webhooks", "/api/webhooks", hook, "webhook.created")

@@ -241,6 +241,8 @@ PAGES: Mapping[str, PageRequest] = {
     "journey-run-steps": PageRequest("/audit/{journey_audit_id}?show=steps"),
     "journey-run-states": PageRequest("/audit/{journey_audit_id}?show=pages", "viewer"),
     "journey-run-stopped": PageRequest("/audit/{stopped_journey_audit_id}"),
+    "journey-dry-run": PageRequest("/audit/{dry_run_id}"),
+    "journey-dry-run-failed": PageRequest("/audit/{failed_dry_run_id}", "viewer"),
     "journey-run-running": PageRequest("/audit/{running_journey_audit_id}"),
     "assessments": PageRequest("/o/home/assessments/"),
     "assessments-empty": PageRequest("/o/meadow/assessments/", "newcomer"),

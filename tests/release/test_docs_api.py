@@ -26,14 +26,19 @@ from reports.models import Report
 from scans import tasks
 from scans.models import Scan
 from scans.policy import scan_policy
+from scans.visits.claims import claim_next
+from scans.visits.queue import Worker
 from sites.assessments import refreshing
 from sites.audits.requests import AuditRequestSerializer
+from sites.journeys.dry_runs import finish_dry_run
+from sites.journeys.run_results import RunOutcome
 from sites.lists.counting import count_results
 from sites.lists.starting import start_entries
 from sites.models import Audit, ListRun, MonitorRun
 from sites.monitors.runs import start_run
 from tests.factories import attempt_deliveries, finished_scan, make_scan, member_of, person_of, register_webhook
 from tests.generated import description
+from tests.populated_journeys import PICTURE
 from tests.project import PACKAGES
 from tests.responses import ClientResponse
 from tests.results import stored_finding
@@ -47,11 +52,12 @@ from website_scan.catalogue import probes
 from website_scan.errors import Refusal
 from website_scan.findings import LOW
 from website_scan.ids import new_report_id, new_scan_id
+from website_scan.journeys.walk import Picture, StepResult, StepStatus
 from website_scan.net.errors import NetError
 from website_scan.net.targets import InvalidUrl
 from website_scan.places import Header
 from website_scan.report.storage import stored_text
-from website_scan.result import ScanFailed
+from website_scan.result import ScanError, ScanFailed
 
 ROOT = Path(__file__).resolve().parents[2]
 DOC = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
@@ -72,6 +78,7 @@ WORKER_RUNS_LIST_COMMENT = "a worker runs the list here"
 WORKER_COPIES_COMMENT = "a worker copies the results here"
 WORKER_DELIVERS_COMMENT = "a worker delivers here"
 BROWSER_COMMENT = "the service has a browser here"
+DRY_RUN_ENDS_COMMENT = "the dry run ends here"
 # Shell variables for IDs of created objects, by prefix of the ID.
 KINDS = {"mute": "MUTE", "mon": "MONITOR", "bdg": "BADGE", "run": "RUN", "aud": "AUDIT", "dlv": "DELIVERY"}
 KINDS |= {"lst": "LIST", "shr": "SHARE", "mnt": "WINDOW", "asm": "ASSESSMENT", "jny": "JOURNEY"}
@@ -244,6 +251,9 @@ def assert_matches_example(example: Example, response: Any) -> None:
         documented_line, line = documented.body.splitlines()[0], text.splitlines()[0]
         assert json.loads(documented_line).keys() == json.loads(line).keys()
         return
+    if response.headers.get("Content-Type") == "image/webp":
+        assert text.startswith("RIFF")
+        return
     if not documented.body and response.headers.get("Content-Type") == WORKBOOK:
         assert text.startswith("PK"), "a workbook is a ZIP archive"
         return
@@ -289,6 +299,8 @@ def test_commands_return_the_documented_responses(  # noqa: C901 -- one branch f
             assert_matches_example(example, session.send(example.command))
         elif example.command == BROWSER_COMMENT:
             settings.SCAN_BROWSER = "auto"
+        elif example.command == DRY_RUN_ENDS_COMMENT:
+            end_dry_run(session.variables["AUDIT"])
         elif example.command == WORKER_DELIVERS_COMMENT:
             (report,) = attempt_deliveries()
             assert report.is_success, report
@@ -325,6 +337,23 @@ def test_commands_return_the_documented_responses(  # noqa: C901 -- one branch f
         for method, path in session.requests
     }
     assert documented_endpoints - {("GET", "/readyz")} == endpoints()
+
+
+def end_dry_run(audit_id: str) -> None:
+    """End a dry run of three steps. The first one is done, and has a picture, and the second one has failed."""
+    audit = Audit.objects.select_related("journey").get(id=audit_id)
+    claim = claim_next(Scan.objects.get(audit_page__audit=audit).id, Worker())
+    assert claim is not None
+    assert audit.journey is not None
+    near, problem = ("textbox “E-mail address”",), "Step 2: nothing is named “E-mail”."
+    picture = Picture(PICTURE, 1440, 900)
+    results = (
+        StepResult(StepStatus.DONE, url=audit.url, duration_s=0.42, picture=picture),
+        StepResult(StepStatus.FAILED, url=audit.url, duration_s=10.0, problem=problem, near_matches=near),
+        StepResult(StepStatus.NOT_REACHED),
+    )
+    steps = tuple(zip(audit.journey.steps.steps, results, strict=True))
+    assert finish_dry_run(claim, RunOutcome(steps=steps, error=ScanError("JOURNEY_FAILED", problem)), 1.0)
 
 
 def run_waiting_scans() -> None:

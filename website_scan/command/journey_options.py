@@ -103,7 +103,7 @@ def journey_options(typed: Mapping[str, Any], chosen: Mapping[str, Any]) -> Jour
             "the site, and run it there."
         )
     sources = (
-        *(_read_file(path, is_typed="journey" in typed) for path in chosen.get("journey", ())),
+        *(read_journey_file(path, is_typed="journey" in typed) for path in chosen.get("journey", ())),
         *(JourneySource(FILE_CONFIGURATION, table=table) for table in chosen.get("journeys", ())),
     )
     if len(sources) > MAX_JOURNEYS:
@@ -172,7 +172,8 @@ def _refuse_other_site(source: JourneySource, start_url: str, base_url: str) -> 
         raise WrongUsage(f"{source.name}: The journey begins at {start_url}, which is not on the site of {site}.")
 
 
-def _read_file(path: Path, *, is_typed: bool) -> JourneySource:
+def read_journey_file(path: Path, *, is_typed: bool) -> JourneySource:
+    """Return the text of a file with a journey, which is not parsed yet. Raises WrongUsage."""
     if path.suffix.lower() not in (RECORDING, STEPS):
         raise WrongUsage(
             f"--journey: {path} is neither a recording of Chrome's Recorder ({RECORDING}) nor steps as text, one a "

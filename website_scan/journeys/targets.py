@@ -5,7 +5,7 @@ Headings often have the same name as a button. So the roles that an action needs
 
 from __future__ import annotations
 
-from website_scan.journeys.journey import ElementTarget
+from website_scan.journeys.journey import ElementTarget, SelectorKind
 from website_scan.journeys.selectors import aria, containing, css, css_string, target_of
 
 # Words for roles, in the order in which they are tried. Longer ones precede those with which they begin.
@@ -76,3 +76,16 @@ def check_box(name: str, role: str) -> ElementTarget:
 def content(name: str, role: str) -> ElementTarget:
     """Return the element that shows the text, or that has this role and name."""
     return target_of(aria(name, role)) if role else target_of(containing(name), aria(name))
+
+
+def written_name(target: ElementTarget) -> str:
+    """Return the name by which the short form selects an element to act on.
+
+    Empty for CSS, and for targets of recordings, which have further selectors.
+    """
+    part = target.selectors[0].parts[-1]
+    if part.kind is not SelectorKind.ARIA or not part.text or target.frame:
+        return ""
+    named = (clickable, field, choice, check_box)
+    forms = {make(part.text, role) for make in named for role in ("", part.role)}
+    return part.text if target in forms else ""

@@ -71,6 +71,8 @@ def _scope(audit: Audit) -> str:
 
 
 def _status(audit: Audit) -> str:
+    if audit.is_dry_run:
+        return "Dry run"
     if not audit.is_final:
         return "Scan in progress"
     return "Scan cancelled" if audit.status == Audit.Status.CANCELLED else "Scan failed"

@@ -32,7 +32,7 @@ PREVIOUS_AUDIT_SQL = """
     ) AS recent
     WHERE kind = %(kind)s AND url = %(url)s AND discover = %(discover)s::varchar[] AND include = %(include)s::varchar[]
         AND exclude = %(exclude)s::varchar[] AND max_pages = %(max_pages)s AND status = ANY(%(compared)s)
-        AND journey_id IS NOT DISTINCT FROM %(journey)s
+        AND journey_id IS NOT DISTINCT FROM %(journey)s AND run_of <> 'dry_run'
     ORDER BY created_at DESC, id DESC LIMIT 1
 """
 RULES_SQL = """

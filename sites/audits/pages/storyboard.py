@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from scans.models import Scan, path_of, report_path
 from sites.audits.pages.since import AuditComparison, NamedFinding
+from sites.audits.steps import steps_of
 from sites.models import Audit, AuditFinding, AuditPage, JourneyStep
 from website_scan.journeys.journey import Judge
 from website_scan.journeys.words import step_in_words
@@ -106,40 +107,32 @@ class Storyboard:
 
 def storyboard(audit: Audit, compared: AuditComparison | None) -> Storyboard:
     """Return the run of a journey, in at most four queries. `compared` is its comparison with the previous run."""
-    steps = list(JourneyStep.objects.filter(audit=audit).defer("picture").order_by("position"))
+    steps = list(steps_of(audit))
     # Only steps with a picture have its size.
     pictures = {step.position: _picture(audit, step) for step in steps if step.width}
     # A run that judged nothing has one page without a state.
     pages = list(audit.pages.exclude(state="").order_by("position"))
     before = _pages_before(compared)
     new = _new_by_state(audit, compared)
-    acting = _acting_steps(steps, pages)
+    acting = _acting_steps(steps)
     states = [_state_card(page, before.get((page.state, page.url)), pictures, acting, new) for page in pages]
     states_by_step: dict[int, list[str]] = {}
-    for page in pages:
-        if page.step is not None:
-            states_by_step.setdefault(acting.get(page.step, page.step), []).append(page.state)
+    for step in steps:
+        if step.state:
+            states_by_step.setdefault(acting[step.position], []).append(step.state)
     cards = [_step_card(step, pictures, states_by_step) for step in steps if acting[step.position] == step.position]
     return Storyboard(states, cards)
 
 
-def picture_of_step(audit: Audit, position: int) -> bytes | memoryview | None:
-    """Return the picture of the screen after a step, or None if there is none."""
-    steps = JourneyStep.objects.filter(audit=audit, position=position)
-    return steps.values_list("picture", flat=True).first()
-
-
-def _acting_steps(steps: Sequence[JourneyStep], pages: Sequence[AuditPage]) -> dict[int, int]:
+def _acting_steps(steps: Sequence[JourneyStep]) -> dict[int, int]:
     """Return the position of the last step that did something, by the position of each step.
 
     A step that only judges the page belongs to the step before.
     """
-    states = {page.step: page.state for page in pages}
     acting: dict[int, int] = {}
     last = 0
     for step in steps:
-        state = states.get(step.position)
-        if not state or step.text != step_in_words(Judge(name=state)):
+        if not step.state or step.text != step_in_words(Judge(name=step.state)):
             last = step.position
         acting[step.position] = last
     return acting

@@ -35,7 +35,8 @@ from sites.audits.pages.conformance import page_of_audit
 from sites.audits.pages.developer_text import developer_text_of
 from sites.audits.pages.preview import card_address, card_of, preview_of, preview_sentence
 from sites.audits.pages.since import compare_with_previous_audit
-from sites.audits.pages.storyboard import picture_of_step, storyboard
+from sites.audits.pages.storyboard import storyboard
+from sites.audits.steps import picture_of_step
 from sites.audits.visibility import VisibleAudit, find_visible_audit, set_sharing
 from sites.models import Audit
 from website_scan.report.conformance import without_failure
@@ -62,6 +63,11 @@ def audit(request: HttpRequest, visible: VisibleAudit) -> HttpResponse:
     if not visible.audit.is_kept:
         return render(request, "sites/audits/expired.html", context, status=404)
     audit_row, scans, shown = context["audit"], context["scans"], context["shown"]
+    if audit_row.is_dry_run:
+        # The page has no tabs but the one of the steps.
+        context |= {"storyboard": storyboard(audit_row, None), "is_steps": True, "is_pages": False}
+        context |= {"critical": [], "compared": None}
+        return render(request, "sites/audits/dry_run.html", context)
     active = active_mutes(audit_row.organization_id, visible.now)
     mutes = AuditMutes(audit_row, active, shows_rules=sees_everything(visible.membership))
     is_journey = audit_row.kind == Audit.Kind.JOURNEY

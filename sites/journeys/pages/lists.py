@@ -128,7 +128,8 @@ def type_labels() -> tuple[str, ...]:
 
 def _latest_runs(organization_id: int, journeys: Iterable[Journey]) -> tuple[dict[str, RunRow], dict[str, RunRow]]:
     """Return the latest ended run and the latest running one by the ID of the journey, without expired ones."""
-    audits = access.rows(Audit, organization_id).filter(journey__in=[journey.id for journey in journeys])
+    audits = access.rows(Audit, organization_id).exclude(run_of=Audit.RunOf.DRY_RUN)
+    audits = audits.filter(journey__in=[journey.id for journey in journeys])
     ended = Q(status__in=Audit.FINAL)
     return _latest(audits.filter(ended)), _latest(audits.exclude(ended))
 

@@ -15,5 +15,6 @@ journey_urls: list[URLPattern] = [
     path("<str:journey_id>/edit", form_views.journey_edit, name="journey-edit"),
     path("<str:journey_id>/check", views.journey_check, name="journey-check"),
     path("<str:journey_id>/run", views.journey_run, name="journey-run"),
+    path("<str:journey_id>/dry-run", views.journey_dry_run, name="journey-dry-run"),
     path("<str:journey_id>/delete", views.journey_delete, name="journey-delete"),
 ]

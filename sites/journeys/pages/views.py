@@ -5,7 +5,7 @@ Viewers of the organization may read journeys, members may change and run them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -18,7 +18,10 @@ from accounts.models import Membership
 from accounts.roles import MemberRequest, known, page_of, requires
 from accounts.submissions import refuse_over_rate_or_in_maintenance
 from infrastructure.api.errors import NotFound
+from scans.idempotency_records import Created
+from sites.audits.schemas import AuditJson
 from sites.journeys import services
+from sites.journeys.dry_runs import dry_run_journey
 from sites.journeys.pages import lists
 from sites.journeys.pages.page import judged_in_words, secret_states, step_lines
 from sites.journeys.pages.sources import pretty_json
@@ -100,13 +103,28 @@ def journey_check(request: MemberRequest, journey_id: str) -> HttpResponse:
 @session_suffices(WORK)
 def journey_run(request: MemberRequest, journey_id: str) -> HttpResponse:
     """Start a run of the journey, and open its page."""
+    return _start(request, journey_id, services.run_journey, "run")
+
+
+@require_POST
+@requires(Role.MEMBER)
+@known
+@session_suffices(WORK)
+def journey_dry_run(request: MemberRequest, journey_id: str) -> HttpResponse:
+    """Start a dry run of the journey, and open its page."""
+    return _start(request, journey_id, dry_run_journey, "dry run")
+
+
+def _start(
+    request: MemberRequest, journey_id: str, start: Callable[..., Created[AuditJson]], noun: str
+) -> HttpResponse:
     try:
         refuse_over_rate_or_in_maintenance(request)
-        created = services.run_journey(caller=member_caller(request.membership), journey_id=journey_id)
+        created = start(caller=member_caller(request.membership), journey_id=journey_id)
     except NotFound:
         raise
     except Refusal as refusal:
-        messages.error(request, f"The run was not started. {refusal}")
+        messages.error(request, f"The {noun} was not started. {refusal}")
         return redirect(page_of(request.membership, "journey", journey_id))
     return redirect("audit-page", created.response["id"])
 
@@ -133,7 +151,7 @@ def _monitors_of(row: Journey) -> list[Monitor]:
 def _page(request: MemberRequest, row: Journey, problems: Sequence[str] = ()) -> HttpResponse:
     """Return the page of a journey. `problems` say why a check of control has just failed."""
     steps = row.steps
-    planned = planned_states(steps)
+    planned = planned_states(steps, request.membership.organization.tier.pages_per_audit)
     context = {
         "section": "journeys",
         "journey": row,
@@ -141,6 +159,7 @@ def _page(request: MemberRequest, row: Journey, problems: Sequence[str] = ()) ->
         "steps": step_lines(steps),
         "judged": judged_in_words(steps),
         "planned": planned,
+        "left_out": planned_states(steps) - planned,
         "planned_scans": planned * len(row.types),
         "secrets": secret_states(row, steps),
         "missing_secrets": row.missing_secrets,

@@ -244,7 +244,7 @@ class MonitorForm(IdempotentForm, TargetForm):
             audit = self.audit_request(self.listed if values["scope"] == Audit.Kind.PAGES else [url])
             keeps_credentials = not (self.has_credentials or values["forget_key"])
         else:
-            audit, keeps_credentials = audit_request_of(journey), False
+            audit, keeps_credentials = audit_request_of(journey, self.pages_per_audit), False
         columns = {name: values[name] for name in COLUMNS & values.keys()}
         if values["name"].strip():
             columns["name"] = checked(MonitorRequestSerializer, "name", values["name"])

@@ -20,6 +20,7 @@ from sites.journeys import services
 from sites.journeys.requests import parse_new
 from sites.models import Audit, AuditPage, Journey
 from tests.factories import Api, Member, key_caller
+from tests.page_reading import browser_of, text_of
 from tests.project import ROOT
 from tests.sites.journeys.cast import LOG_IN, SECRETS, START, make_journey, prove
 from tests.targets.server import Answer, Site
@@ -282,6 +283,17 @@ def test_run_is_refused_unless_the_journey_is_ready(home: Member, local: Journey
     Journey.objects.update(proven_at=None)
     assert code_of(home.api.post(path, {})) == (409, "JOURNEY_NOT_PROVEN")
     assert not Audit.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_run_reserves_at_most_the_pages_that_the_plan_allows(home: Member, local: Journey) -> None:
+    home.api.patch(f"/v1/journeys/{local.id}", {"steps": f"{LOG_IN}\nclick “Orders”\njudge “Orders”\njudge “Again”"})
+    Tier.objects.update(pages_per_audit=2, scans_per_month=4)
+    page = browser_of(home).get(f"/o/home/journeys/{local.id}")
+    assert "A run judges up to 2 states by 2 types and uses up to 4 scans." in text_of(page)
+    assert "1 state is left out, because your plan allows 2 pages in one audit." in text_of(page)
+    run = body_of(home.api.post(f"/v1/journeys/{local.id}/runs", {}), 202)
+    assert (run["max_pages"], used_scans(home)) == (2, 4)
 
 
 def test_run_needs_quota_for_all_planned_states(home: Member, local: Journey) -> None:

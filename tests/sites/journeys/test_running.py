@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from accounts.models import MonthlyUsage
+from accounts.models import MonthlyUsage, Tier
 from reports.models import Report
 from scans.models import Scan
 from sites.models import Audit, AuditFinding, JourneyStep
@@ -70,6 +70,17 @@ def test_run_reports_each_planted_fault_in_its_states(home: Member, name: str) -
     assert audit.journey
     assert [step.position for step in steps] == list(range(len(audit.journey.steps.steps)))
     assert all(len(step.picture) <= 60 * 1024 for step in steps if step.picture)
+
+
+def test_states_beyond_the_plan_are_left_out_and_counted(home: Member) -> None:
+    Tier.objects.update(pages_per_audit=2)
+    example = EXAMPLES["account"]
+    with Site(example.make(is_faulty=False)) as site:
+        journey = make_journey(home, site.url, example_steps("account"), example.secrets, [ScanType.SECURITY])
+        audit = run(journey)
+    assert (audit.status, audit.max_pages, used_scans(home)) == (Audit.Status.COMPLETED, 2, 2)
+    assert [page.state for page in audit.pages.order_by("position")] == list(example.states[:2])
+    assert audit.notes == ["1 state was not judged, because this run judges at most 2 states."]
 
 
 def test_types_that_judge_no_state_have_no_scans(home: Member) -> None:

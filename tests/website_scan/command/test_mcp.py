@@ -25,7 +25,7 @@ from mcp.types import TextContent
 from tests.command_line import ROOT
 from tests.targets.server import Answer, Request, Site
 from website_scan import catalogue
-from website_scan.command.mcp import MAX_PART_BYTES, Tools, parse_networks, quoted, split_text
+from website_scan.command.mcp import MAX_PART_BYTES, ServerOptions, Tools, parse_options, quoted, split_text
 from website_scan.findings import ScanType
 from website_scan.report_json import ExportJson
 
@@ -261,7 +261,7 @@ def test_long_report_is_returned_in_parts() -> None:
             return text, []
 
     async def use() -> None:
-        tools = FakeTools([])
+        tools = FakeTools(ServerOptions())
         first = await tools.scan("https://example.com/")
         count = int(re.findall(r"Part 1 of (\d+)\. For more, call scan with this URL and part 2\.$", first)[0])
         others = [await tools.scan("https://example.com/", part=number) for number in range(2, count + 1)]
@@ -297,10 +297,10 @@ def test_documented_client_settings_start_the_server() -> None:
     servers = [server for sample in samples for group in sample.values() for server in group.values()]
     commands = [[server["command"], *server["args"]] for server in servers]
     commands += [line.split(" -- ")[1].split() for line in re.findall(r"^claude mcp add .*", page, re.MULTILINE)]
-    assert len(commands) == 4
+    assert len(commands) == 5
     for command, subcommand, *options in commands:
         assert (command, subcommand) == ("website-scan", "mcp")
-        assert bool(parse_networks(options)) is bool(options)
+        assert (parse_options(options) != ServerOptions()) is bool(options)
 
 
 def test_missing_extra_is_reported(tmp_path: Path) -> None:

@@ -26,6 +26,17 @@ const byText = (root, text) => {
   const found = [];
   for (const node of elementsIn(root)) if (!TEXTLESS.has(tagOf(node)) && ownText(node).includes(wanted)) found.push(node);
   const outer = new Set(found.flatMap((node) => pathOf(node).slice(1)));
+  const smallest = found.filter((node) => !outer.has(node));
+  // Elements with exactly this text precede those that contain it.
+  const isExact = (node) => ownText(node).replace(/\s+/g, ' ').trim() === wanted;
+  return [...smallest.filter(isExact), ...smallest.filter((node) => !isExact(node))];
+};
+// Smallest elements whose text has these words, regardless of case and white space.
+const byWords = (root, text, matchesWords) => {
+  const wanted = text.replace(/\s+/g, ' ').trim().toLowerCase();
+  const words = (node) => ownText(node).replace(/\s+/g, ' ').trim().toLowerCase();
+  const found = Array.from(elementsIn(root)).filter((node) => !TEXTLESS.has(tagOf(node)) && matchesWords(words(node), wanted));
+  const outer = new Set(found.flatMap((node) => pathOf(node).slice(1)));
   return found.filter((node) => !outer.has(node));
 };
 const byXPath = (root, path) => {
@@ -36,6 +47,8 @@ const QUERIES = {
   css: (root, text) => all(searchRoot(root), text),
   pierce: (root, text) => Array.from(elementsIn(root)).filter((node) => matches(node, text)),
   text: byText,
+  'same-words': (root, text) => byWords(root, text, (words, wanted) => words === wanted),
+  'some-words': (root, text) => byWords(root, text, (words, wanted) => words.includes(wanted)),
   xpath: (root, text) => byXPath(searchRoot(root), text),
 };
 journey.query = (root, kind, text) => QUERIES[kind](root, text).filter(isElement).slice(0, MAX_MATCHES);

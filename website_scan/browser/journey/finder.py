@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from website_scan.browser.devtools import ProtocolError, Target
 from website_scan.browser.journey.failures import (
+    MAX_NEAR_MATCHES,
     ROLES_OF_TEXT,
     Deadline,
     StepFailed,
@@ -17,11 +19,17 @@ from website_scan.browser.journey.failures import (
     near_matches,
     raise_if_closed,
 )
+from website_scan.browser.journey.names import find_written, named_nodes, with_roles
 from website_scan.browser.journey.worlds import FrameNode, Frames, Handle, ScriptFailed, World
 from website_scan.journeys.journey import ElementTarget, Selector, SelectorKind, SelectorPart
+from website_scan.journeys.targets import written_name
 
 MAX_ROOTS = 20
 MAX_MATCHES = 50
+# Names are compared less often than the page is searched for exact ones, because that reads the whole tree.
+SEARCH_INTERVAL_S = 0.3
+# An element whose name contains the written one is used only if none has the written name after this time.
+CONTAINING_AFTER_S = 1.0
 TREE_TIMEOUT_S = 2.0  # Time limit for a search in the accessibility tree.
 
 
@@ -64,15 +72,39 @@ class Finder:
 
     async def wait_for_element(self, target: ElementTarget, deadline: Deadline) -> Element:
         """Return the element of a step as soon as it is there. Raises `StepFailed`, `ProtocolError`."""
+        name = written_name(target)
+        began, searched = time.monotonic(), 0.0
+        alternatives: list[str] = []
         while True:
             try:
-                if elements := await deadline.run(self.find_all(target)):
+                if elements := await deadline.run(self.find_all(with_roles(target) if name else target)):
                     return elements[0]
+                if name and (deadline.is_over or time.monotonic() - searched >= SEARCH_INTERVAL_S):
+                    searched = time.monotonic()
+                    may_contain = deadline.is_over or searched - began >= CONTAINING_AFTER_S
+                    element, alternatives = await deadline.run(self._find_written(target, may_contain=may_contain))
+                    if element is not None:
+                        return element
             except ProtocolError as error:
                 raise_if_closed(error)
             if deadline.is_over:
+                if alternatives:
+                    number = len(alternatives)
+                    problem = f"nothing is named exactly “{name}”, and {number} elements have names that contain it."
+                    raise StepFailed(problem, alternatives[:MAX_NEAR_MATCHES])
                 raise StepFailed(await self._describe_missing(target), await self.near_matches(target))
             await deadline.pause()
+
+    async def _find_written(self, target: ElementTarget, *, may_contain: bool) -> tuple[Element | None, list[str]]:
+        """Return the element whose name somebody has written, or the elements that the name does not tell apart."""
+        located = await self._locate_frame(target)
+        if located is None:
+            return None, []
+        world, owners = located
+        root = await world.document()
+        nodes = named_nodes(await self._query_tree(world, {"objectId": root.id}))
+        found = await find_written(world, root, nodes, target, may_contain=may_contain)
+        return (None if found.handle is None else Element(found.handle, world, owners)), found.alternatives
 
     async def prepare(
         self, element: Element, offset: tuple[float, float] | None, *, may_be_covered: bool = False
@@ -202,13 +234,7 @@ class Finder:
             params["accessibleName"] = part.text
         if part.role:
             params["role"] = part.role
-        try:
-            nodes = (await asyncio.wait_for(self._cdp.send("Accessibility.queryAXTree", params), TREE_TIMEOUT_S))[
-                "nodes"
-            ]
-        except TimeoutError:
-            await self._stop_loading(world)
-            return []
+        nodes = await self._query_tree(world, params)
         ids = [
             int(node["backendDOMNodeId"])
             for node in nodes
@@ -217,6 +243,15 @@ class Finder:
             and node.get("role", {}).get("value") not in ROLES_OF_TEXT | {"RootWebArea"}
         ]
         return [await world.resolve(id) for id in dict.fromkeys(ids[:MAX_MATCHES])]
+
+    async def _query_tree(self, world: World, params: Mapping[str, Any]) -> list[dict[str, Any]]:
+        try:
+            query = self._cdp.send("Accessibility.queryAXTree", dict(params))
+            nodes: list[dict[str, Any]] = (await asyncio.wait_for(query, TREE_TIMEOUT_S))["nodes"]
+        except TimeoutError:
+            await self._stop_loading(world)
+            return []
+        return nodes
 
     async def _stop_loading(self, world: World) -> None:
         """Stop a page that never finishes loading, because its accessibility tree is complete only then."""

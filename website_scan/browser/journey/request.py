@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from website_scan.browser.devices import DESKTOP, Device
 from website_scan.browser.visit import Part, Visit
-from website_scan.journeys.journey import MAX_DURATION_S, Journey, JourneyRefused, Navigate, SetViewport
+from website_scan.journeys.journey import MAX_DURATION_S, MAX_STATES, Journey, JourneyRefused, Navigate, SetViewport
 from website_scan.net.budget import Limits
 from website_scan.net.credentials import OriginCredentials
 from website_scan.page.registrable_domain import site_of
@@ -45,9 +45,10 @@ class WalkRequest:
     """Parameters of executing a journey once.
 
     `allowed` decides on which addresses the journey may act: only these are opened in the page itself, only frames with
-    such a document receive input, and only requests to them may contain secrets. `axe_devices` are the screens for
-    axe-core; empty for the journey's own screen only, because a menu may close when the page becomes narrower.
-    `report_progress` is called with the number of executed steps, in the browser's thread.
+    such a document receive input, and only requests to them may contain secrets. Further states than `max_states` are
+    not judged; 0 only executes the steps. `axe_devices` are the screens for axe-core; empty for the journey's own
+    screen only, because a menu may close when the page becomes narrower. `report_progress` is called with the number of
+    executed steps, in the browser's thread.
     """
 
     journey: Journey
@@ -56,6 +57,7 @@ class WalkRequest:
     allowed: Callable[[str], bool]
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     time_limit_s: float = MAX_DURATION_S
+    max_states: int = MAX_STATES
     state_time_limit_s: float = MAX_STATE_S  # Time for the evidence of one state.
     parts: frozenset[Part] = frozenset(Part)
     device: Device = DESKTOP

@@ -34,7 +34,6 @@ from website_scan.browser.journey.worlds import Frames, ScriptFailed
 from website_scan.browser.processes import Usage
 from website_scan.browser.visit import BrowserFailed, PageCrashed, Part
 from website_scan.journeys.journey import (
-    MAX_STATES,
     MAX_STEP_TIMEOUT_S,
     Change,
     Click,
@@ -46,6 +45,7 @@ from website_scan.journeys.journey import (
     Step,
 )
 from website_scan.journeys.walk import Cookie, LiveMessage, Picture, StateSecurity, StepResult, StepStatus
+from website_scan.messages import counted
 from website_scan.net.budget import Meter
 from website_scan.net.errors import BudgetExceeded
 from website_scan.urls import Url
@@ -101,8 +101,9 @@ class Walker:
         steps = list(self._steps)
         steps += [StepResult(StepStatus.NOT_REACHED)] * (len(journey.steps) - len(steps))
         notes = list(self._notes)
-        if self._left_out_states:
-            notes.append(f"Only the first {MAX_STATES} states are judged, and {self._left_out_states} are not.")
+        if self._left_out_states and (most := self._request.max_states):
+            left_out = counted(self._left_out_states, "state was", "states were")
+            notes.append(f"{left_out} not judged, because this run judges at most {counted(most, 'state')}.")
         problem = problem or next((step.problem for step in steps if step.problem), "")
         walk = Walk(
             tuple(steps), tuple(self._states), self._product, problem, tuple(notes), self._cookies_before_secrets
@@ -328,7 +329,7 @@ class Walker:
 
     async def _judge_in_time(self, number: int, name: str) -> None:
         """Judge the page as a state. A page that cannot be judged does not end the journey."""
-        if len(self._states) >= MAX_STATES:
+        if len(self._states) >= self._request.max_states:
             self._left_out_states += 1
             return
         limit_s = min(self._request.state_time_limit_s, self._ends.remaining_s)

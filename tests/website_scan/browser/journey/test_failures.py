@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.targets.server import Answer, Request, Site
-from tests.website_scan.browser.journey.walks import by, css, named, page, walk, walk_page
+from tests.website_scan.browser.journey.walks import by, css, named, page, require_done, walk, walk_page
 from website_scan.browser.journey.steps import is_same_page
 from website_scan.browser.processes import kill_trees
 from website_scan.browser.visit import BrowserFailed, Part
@@ -44,7 +44,7 @@ to { transform: translateX(200px) } }</style>
 <select id="list"><option>Green tea</option><option>Black tea</option></select><p id="text">Green tea</p><p>Two</p>
 <iframe style="position: absolute; top: 400px; left: 0" srcdoc="<p>Frame</p>"></iframe><a href="#x">Stay</a>"""
 FAILURES: dict[str, tuple[Step, str]] = {
-    "unknown name": (Click(target=named("Sign in", "button"), timeout_s=S), "no button is named “Sign in”."),
+    "unknown name": (Click(target=named("Signing in", "button"), timeout_s=S), "no button is named “Signing in”."),
     "unknown name of any role": (Click(target=named("Log out"), timeout_s=S), "nothing is named “Log out”."),
     "unknown role": (Click(target=named("", "menu"), timeout_s=S), "the page has no menu."),
     "unknown text": (
@@ -130,7 +130,7 @@ def test_failure_has_its_sentence_and_a_picture(browser: WarmBrowser, site: Site
 @pytest.mark.parametrize(
     ("target", "expected"),
     [
-        (named("Sign in", "button"), "button “Sign in now”"),
+        (named("Signing in", "button"), "button “Sign in now”"),
         (named("send"), "button “Send”"),
         (by(SelectorKind.TEXT, "Twos"), "text “Two”"),
     ],
@@ -265,11 +265,17 @@ def test_journey_outside_its_site_is_refused(browser: WarmBrowser) -> None:
         walk_page(browser, "<p>Hello", change=lambda options: options.update(allowed=lambda _: False))
 
 
-def test_states_are_limited(browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("website_scan.browser.journey.walker.MAX_STATES", 2)
-    result = walk_page(browser, "<p>Hello", *[Judge(name="Again")] * 4)
+def test_states_are_limited(browser: WarmBrowser) -> None:
+    steps = [Judge(name="Again")] * 4
+    result = walk_page(browser, "<p>Hello", *steps, change=lambda options: options.update(max_states=2))
     assert [state.name for state in result.states] == ["Again", "Again (2)"]
-    assert result.notes == ("Only the first 2 states are judged, and 2 are not.",)
+    assert result.notes == ("2 states were not judged, because this run judges at most 2 states.",)
+
+
+def test_steps_can_be_executed_without_judging_states(browser: WarmBrowser) -> None:
+    steps = [Judge(name="Again")] * 2
+    result = require_done(walk_page(browser, "<p>Hello", *steps, change=lambda options: options.update(max_states=0)))
+    assert (result.states, result.notes) == ((), ())
 
 
 def test_rules_choose_the_states(browser: WarmBrowser) -> None:
