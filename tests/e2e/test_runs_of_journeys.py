@@ -142,7 +142,9 @@ def test_run_of_a_killed_worker_ends_once(running: RunningService, client: Clien
         has_been_killed.wait(TIMEOUT_S)
         return account(request)
 
-    with Site({**routes, "/account": wait_for_the_end_of_the_worker}) as site:
+    with Site({**routes, "/account": wait_for_the_end_of_the_worker, "/webhook": Answer()}) as site:
+        webhook = {"url": f"{site.url}/webhook", "events": ["audit.completed", "audit.failed", "audit.scan"]}
+        client.call("POST", "/api/webhooks", 201, webhook)
         audit_id = client.start_run(client.create_journey(site, {"user": USER, "password": PASSWORD}))
         wait_until(lambda: any(request.path.startswith("/account") for request in site.requests), TIMEOUT_S)
         workers = scanning_processes(running, site)
@@ -163,6 +165,13 @@ def test_run_of_a_killed_worker_ends_once(running: RunningService, client: Clien
     )
     assert int(reports[0][0]) == 6
     assert client.used_quota() == used_before + 6
+    events = query_rows(
+        running,
+        "SELECT kind, count(*), count(DISTINCT scan_id) FROM webhooks_event "
+        f"WHERE audit_id = '{audit_id}' OR scan_id IN (SELECT id FROM scans_scan WHERE {condition}) "
+        "GROUP BY kind ORDER BY kind",
+    )
+    assert events == [("audit.completed", 1, 0), ("audit.scan", 6, 6)]
 
 
 def test_two_runs_at_once_have_separate_sessions(running: RunningService, client: Client) -> None:

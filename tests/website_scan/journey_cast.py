@@ -43,9 +43,13 @@ def journey_state(
     before: Sequence[Cookie] | None = None,
     is_navigation: bool = False,
     security: Any = None,
+    starvation: float = 0.0,
     **fields: Any,
 ) -> JourneyState:
-    """Return a state after clicks with these results. `before` are the cookies before the log-in, if there was one."""
+    """Return a state after clicks with these results. `before` are the cookies before the log-in, if there was one.
+
+    `starvation` is how long the browser waited for a processor, as a multiple of its processor time.
+    """
     executed = tuple(ExecutedStep(number, step, result) for number, result in enumerate(steps, 2))
     state = State(
         name="Account",
@@ -54,7 +58,7 @@ def journey_state(
         title="Account",
         is_navigation=is_navigation,
         status=200,
-        evidence=BrowserLoad("Chromium", Load(None, None, (), None, 0.0, 0.0, ())),
+        evidence=BrowserLoad("Chromium", Load(None, None, (), None, 0.0, 0.0, (), starvation=starvation)),
         document=document,
         security=StateSecurity(
             tuple(cookies), **{"storage": (), "document_headers": {}, "secrets_in_addresses": ()} | (security or {})

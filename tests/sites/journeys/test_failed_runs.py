@@ -11,6 +11,7 @@ from django.db import connection
 from django.test import override_settings
 
 from accounts.models import MonthlyUsage
+from infrastructure import encryption
 from reports.models import Report
 from scans.models import Scan
 from scans.tasks import run_scan
@@ -22,6 +23,7 @@ from sites.models import Audit, AuditFinding, JourneyStep
 from tests.factories import Member, key_caller
 from tests.sites.journeys.runs import EXAMPLES, example_steps, lead_of, make_journey, run, start, worker_with_browser
 from tests.targets.server import Answer, Request, Route, Site
+from webhooks.models import Event, EventKind, Webhook
 from website_scan.findings import ScanType
 from website_scan.result import ScanError
 
@@ -54,6 +56,16 @@ def html(title: str, link: str) -> Answer:
 
 def used_scans(member: Member) -> int:
     return sum(MonthlyUsage.objects.filter(organization=member.organization).values_list("used", flat=True))
+
+
+def subscribe_to_all_events(member: Member) -> None:
+    Webhook.objects.create(
+        organization=member.organization,
+        url="https://hooks.example.com/",
+        receiver="hooks.example.com:443",
+        events=EventKind.values,
+        encrypted_secret=encryption.encrypt("whsec_test"),
+    )
 
 
 def test_failing_step_is_reported_with_the_states_before(home: Member) -> None:
@@ -173,12 +185,19 @@ def test_browser_killed_during_a_run_keeps_the_states_before(home: Member) -> No
             if "chrom" in process.name() or "headless" in process.name():
                 process.kill()
 
+    subscribe_to_all_events(home)
     with Site(two_pages(before_second=kill_browser)) as site:
         audit = run(make_journey(home, site.url, STEPS, types=TYPES))
     assert (audit.status, audit.error_code) == (Audit.Status.PARTIAL, "JOURNEY_FAILED")
     assert audit.error_message
     assert [page.state for page in audit.pages.all()] == ["Start"]
     assert used_scans(home) == Report.objects.count() == 2
+    assert site.paths().count("/2") == 1
+    scans = {scan.id for scan in Scan.objects.all()}
+    events = list(Event.objects.values_list("kind", "scan_id", "audit_id"))
+    assert sorted(kind for kind, _, _ in events) == ["audit.completed", "audit.scan", "audit.scan"]
+    assert {scan for _, scan, _ in events if scan} == scans
+    assert [audit_id for kind, _, audit_id in events if kind == "audit.completed"] == [audit.id]
 
 
 def test_lost_claim_stores_nothing(home: Member) -> None:

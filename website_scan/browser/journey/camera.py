@@ -59,14 +59,16 @@ class MaskedCamera:
                 return Picture(data, int(view["clientWidth"]), int(view["clientHeight"]))
         return None
 
-    async def _capture(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def _capture(self, params: dict[str, Any]) -> Mapping[str, Any]:
         for _ in range(ATTEMPTS):
             before = await self._secret_boxes()
             if before and params.get("captureBeyondViewport"):
                 raise BrowserFailed(TOO_LARGE_TO_MASK)  # The layout of such a picture is another one.
-            shot = await self._session.send(CAPTURE, {**params, "format": "png"})
+            # Without a secret on the page, the browser encodes the picture only once.
+            options = {**params, "format": "png", "optimizeForSpeed": True} if before else params
+            shot = await self._session.send(CAPTURE, options)
             if before == await self._secret_boxes():
-                return {"data": await self._cover(shot["data"], before, params)}
+                return {"data": await self._cover(shot["data"], before, params)} if before else shot
         raise BrowserFailed(UNSTABLE)
 
     async def _secret_boxes(self) -> list[Box]:

@@ -13,7 +13,7 @@ from website_scan.browser.axe_time import run_axe_in_time
 from website_scan.browser.console import ConsoleErrors
 from website_scan.browser.devices import Device
 from website_scan.browser.devtools import ProtocolError, Session
-from website_scan.browser.evidence import BrowserLoad, Load, MainThread, PagePicture, Screen
+from website_scan.browser.evidence import BrowserLoad, Load, LoadedRequest, MainThread, PagePicture, Screen
 from website_scan.browser.injected_scripts import read_layout, read_load, read_screen, read_script, wrap_script
 from website_scan.browser.journey.activity import DocumentRecord
 from website_scan.browser.journey.camera import MaskedCamera
@@ -31,6 +31,7 @@ from website_scan.browser.pictures import (
 )
 from website_scan.browser.processes import Usage
 from website_scan.browser.reasons import explain_error, explain_timeout
+from website_scan.browser.stability import starvation_between
 from website_scan.browser.visit import BrowserFailed, Part
 
 T = TypeVar("T")
@@ -48,9 +49,14 @@ class PageTools:
 
 
 class StateEvidence:
-    """Collector of the evidence of one state, within a time limit."""
+    """Collector of the evidence of one state, within a time limit.
 
-    def __init__(self, tools: PageTools, request: WalkRequest, device: Device, limit_s: float) -> None:
+    `usage_before` is what the browser had used at the end of the state before.
+    """
+
+    def __init__(
+        self, tools: PageTools, request: WalkRequest, device: Device, limit_s: float, usage_before: Usage
+    ) -> None:
         self._tools = tools
         self._page = tools.page
         self._request = request
@@ -58,6 +64,7 @@ class StateEvidence:
         self._limit_s = limit_s
         self._deadline = time.monotonic() + limit_s
         self._usage_at_start = tools.usage()
+        self._starvation = starvation_between(usage_before, self._usage_at_start)
         self._problems: dict[str, str] = {}
 
     async def collect(
@@ -127,12 +134,13 @@ class StateEvidence:
         if before is not None:
             earlier = {(request.url, request.start_s) for request in before.requests}
             requests = tuple(item for item in document.log.requests() if (item.url, item.start_s) not in earlier)
-            return Load(None, None, (), None, used["TaskDuration"], used["ScriptDuration"], requests)
+            load = load_of_requests(requests, used["TaskDuration"], used["ScriptDuration"])
+            return replace(load, starvation=self._starvation)
         vitals = await self._script("vitals.js")
         work = MainThread()
         if recorder and recorder.traced:
             work = parse_trace(recorder.traced, self._frame, now.get("NavigationStart", 0.0))
-        load = read_load(vitals, {**now, **used}, document.log, work)
+        load = replace(read_load(vitals, {**now, **used}, document.log, work), starvation=self._starvation)
         if recorder and recorder.film:
             # Without visual progress, the report has no Speed Index.
             with contextlib.suppress(ProtocolError, BrowserFailed):
@@ -178,6 +186,11 @@ class StateEvidence:
             return await asyncio.wait_for(awaitable, max(0.1, self._deadline - time.monotonic()))
         except TimeoutError:
             raise BrowserFailed(explain_timeout(self._usage_at_start, self._tools.usage(), self._limit_s)) from None
+
+
+def load_of_requests(requests: tuple[LoadedRequest, ...], tasks_s: float = 0.0, scripts_s: float = 0.0) -> Load:
+    """Return requests and times of a document whose load was not measured."""
+    return Load(None, None, (), None, tasks_s, scripts_s, requests)
 
 
 async def read_metrics(page: Session) -> dict[str, float]:

@@ -55,6 +55,7 @@ class StepRunner:
         self.finder = Finder(page, frames, request.allowed, activity.note)
         self._inputs = Inputs(page)
         self._actions = Actions(self.finder, self._inputs, activity)
+        self._moves_before_key: dict[str, int] = {}  # Number of navigations before a key was pressed, by its name.
         self.device: Device = request.first_device
 
     def has_secret(self, step: Change) -> bool:
@@ -94,6 +95,9 @@ class StepRunner:
         if isinstance(step, SetViewport | Judge):
             return
         activity = self._activity
+        if isinstance(step, KeyUp):
+            # The Recorder expects the navigation after the release of Enter, which sends a form when it is pressed.
+            moves = self._moves_before_key.pop(step.key, moves)
         try:
             await activity.run_unless_leaving(self._wait_for_frames(), deadline)
         except (ProtocolError, ScriptFailed) as error:
@@ -163,6 +167,7 @@ class StepRunner:
             await self._activity.run_unless_leaving(self._inputs.release_key(key), deadline)
             return
         await deadline.run(self.finder.require_allowed_focus())
+        self._moves_before_key[step.key] = self._activity.moves
         await self._activity.run_unless_leaving(self._inputs.hold_key(key), deadline)
 
     async def _scroll(self, step: Scroll, deadline: Deadline) -> None:

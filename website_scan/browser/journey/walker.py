@@ -26,6 +26,7 @@ from website_scan.browser.journey.secrets import SecretMask
 from website_scan.browser.journey.state_evidence import (
     PageTools,
     StateEvidence,
+    load_of_requests,
     read_metrics,
     wait_for_calm_document,
 )
@@ -83,6 +84,7 @@ class Walker:
         self._last_load: Load | None = None
         self._last_document = 0
         self._metrics: dict[str, float] = {}
+        self._usage_before = usage()  # At the end of the state before.
         self._recorder: LoadRecorder | None = None
         self._recorded_from = 0  # Number of documents before the recorded step.
         self._facts = StepFacts()
@@ -361,6 +363,7 @@ class Walker:
             request,
             self._runner.device,
             limit_s,
+            self._usage_before,
         ).collect(document, None if is_navigation else self._last_load, self._metrics, self._recorder)
         self._recorder = None
         world = await self._frames.main()
@@ -386,8 +389,9 @@ class Walker:
                 messages=tuple(self._messages),
             )
         )
-        self._last_document, self._last_load = activity.documents, _all_requests(document.log.requests())
+        self._last_document, self._last_load = activity.documents, load_of_requests(document.log.requests())
         self._metrics = await read_metrics(self._page)
+        self._usage_before = self._usage()
         self._messages.clear()
         activity.addresses_with_secrets.clear()
         self._console.errors, self._console.exceptions = [], []
@@ -395,7 +399,3 @@ class Walker:
 
 class _TooManyRequests(BrowserFailed):
     """Raised when a journey causes more requests than it may."""
-
-
-def _all_requests(requests: tuple[Any, ...]) -> Load:
-    return Load(None, None, (), None, 0.0, 0.0, requests)

@@ -87,15 +87,18 @@ def judge(browser: WarmBrowser, name: str, *, is_faulty: bool) -> tuple[JudgedSt
     return judge_states(journey, walk, list(ScanType), POLICY)
 
 
-def faults_of(states: tuple[JudgedState, ...]) -> dict[str, set[str]]:
-    """Return the outcomes of failed checks and warnings by state."""
+def faults_of(states: tuple[JudgedState, ...], *, with_notes: bool) -> dict[str, set[str]]:
+    """Return the outcomes of failed checks and warnings by state.
+
+    Notes cost no points. On a busy machine, slow responses are only noted, whether or not the site is healthy.
+    """
     return {
         state.name: {
             f"{check.id}.{check.outcome}"
             for result in state.results
             for category in result.categories
             for check in category.checks
-            if check.status != "pass" and check.id not in COMMON
+            if check.status != "pass" and check.id not in COMMON and (check.weighs or with_notes)
         }
         for state in states
     }
@@ -104,11 +107,14 @@ def faults_of(states: tuple[JudgedState, ...]) -> dict[str, set[str]]:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_each_planted_fault_is_found_in_its_state(browser: WarmBrowser, name: str) -> None:
     states = judge(browser, name, is_faulty=True)
-    assert faults_of(states) == EXAMPLES[name].faults
+    planted, found = EXAMPLES[name].faults, faults_of(states, with_notes=True)
+    assert {state: found[state] & faults for state, faults in planted.items()} == planted
+    certain = faults_of(states, with_notes=False)
+    assert {state: certain[state] - faults for state, faults in planted.items()} == {state: set() for state in planted}
     assert {result.status for state in states for result in state.results} == {"completed"}
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_no_fault_is_found_on_the_healthy_twin(browser: WarmBrowser, name: str) -> None:
     states = judge(browser, name, is_faulty=False)
-    assert faults_of(states) == {state: set() for state in EXAMPLES[name].faults}
+    assert faults_of(states, with_notes=False) == {state: set() for state in EXAMPLES[name].faults}

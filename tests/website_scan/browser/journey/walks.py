@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.targets.server import Answer, Site
 from tests.website_scan.cast import POLICY
-from website_scan.browser.journey.request import WalkRequest, site_addresses
+from website_scan.browser.journey.request import LIMITS, WalkRequest, site_addresses
 from website_scan.browser.journey.result import Walk
 from website_scan.browser.warm import WarmBrowser
 from website_scan.journeys.journey import (
@@ -21,6 +21,7 @@ from website_scan.journeys.journey import (
     Step,
 )
 from website_scan.journeys.walk import StepStatus
+from website_scan.net.budget import Limits
 from website_scan.net.client import Network
 from website_scan.net.proxy import BrowserProxy
 
@@ -59,11 +60,17 @@ def walk(
     identity_providers: tuple[str, ...] = (),
     change: Callable[[dict[str, Any]], None] = lambda _: None,
     opens: bool = True,
+    network: Mapping[str, Any] | None = None,
+    limits: Limits = LIMITS,
 ) -> Walk:
-    """Open an address and execute steps."""
+    """Open an address and execute steps.
+
+    `network` are further options of the network, and `limits` those of the journey and its proxy.
+    """
     all_steps = (Navigate(url=url), *steps) if opens else steps
     journey = Journey("Test", all_steps, rule, identity_providers)
-    with Network(POLICY, time_limit_s=TIME_LIMIT_S) as network, BrowserProxy(network) as proxy:
+    options_of_network: dict[str, Any] = {"policy": POLICY, "time_limit_s": TIME_LIMIT_S} | dict(network or {})
+    with Network(**options_of_network) as opened, BrowserProxy(opened, limits=limits) as proxy:
         options: dict[str, Any] = {
             "journey": journey,
             "proxy": proxy,
@@ -73,6 +80,7 @@ def walk(
             "time_limit_s": TIME_LIMIT_S,
             "parts": frozenset(),
             "has_pictures": False,
+            "limits": limits,
         }
         change(options)
         return browser.walk(WalkRequest(**options))

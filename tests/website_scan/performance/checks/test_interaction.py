@@ -7,7 +7,7 @@ import pytest
 from tests.website_scan.cast import outcome, rows
 from tests.website_scan.journey_cast import DONE, QUIET, clicked, journey_state
 from website_scan.findings import HIGH, MEDIUM
-from website_scan.outcomes import Fault
+from website_scan.outcomes import Fail, Fault, Note, Pass
 from website_scan.performance.checks import interaction as checks
 
 
@@ -36,6 +36,29 @@ def test_next_paint(times: list[float | None], expected: str, severity: object) 
 def test_interaction_shift(shifts: list[float], expected: str) -> None:
     steps = [clicked(interaction=replace(QUIET, shift=shift)) for shift in shifts]
     assert outcome(checks.interaction_shift(journey_state(*steps))) == expected
+
+
+@pytest.mark.parametrize(
+    ("next_paint_ms", "starvation", "kind"),
+    [(180.0, 3.0, Pass), (600.0, 0.2, Fail), (600.0, 0.3, Note), (2000.0, 3.0, Note), (2100.0, 3.0, Fail)],
+)
+def test_late_response_on_a_busy_machine_is_only_noted(next_paint_ms: float, starvation: float, kind: type) -> None:
+    step = clicked(interaction=replace(QUIET, next_paint_ms=next_paint_ms))
+    finding = checks.next_paint(journey_state(step, starvation=starvation))
+    assert type(finding) is kind
+    assert isinstance(finding, Pass | Fault)
+    assert ("busy" in finding.message) is (kind is Note)
+
+
+@pytest.mark.parametrize(
+    ("next_paint_ms", "starvation", "kind"),
+    [(24.0, 3.0, Fail), (600.0, 0.2, Fail), (600.0, 0.3, Note), (None, 0.3, Note)],
+)
+def test_shift_by_a_late_response_on_a_busy_machine_is_only_noted(
+    next_paint_ms: float | None, starvation: float, kind: type
+) -> None:
+    step = clicked(interaction=replace(QUIET, shift=0.4, next_paint_ms=next_paint_ms))
+    assert type(checks.interaction_shift(journey_state(step, starvation=starvation))) is kind
 
 
 def test_steps_that_open_a_page_are_not_measured() -> None:
