@@ -124,8 +124,10 @@ def test_every_request_body_has_an_example() -> None:
         for content in (message or {}).get("content", {}).values()
         if "example" not in content
     }
-    # A workbook is not text, an optional boolean needs no example, and exports have their own.
-    assert operations_without_example <= {"rotate_webhook_secret", "export_audit", "export_snapshot_xlsx"}
+    # A workbook and a picture are not text, an optional boolean needs no example, and exports have their own.
+    assert operations_without_example <= {
+        *("rotate_webhook_secret", "export_audit", "export_snapshot_xlsx", "get_audit_step_picture"),
+    }
 
 
 @pytest.mark.parametrize("kind", EventKind.values)

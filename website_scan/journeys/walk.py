@@ -92,6 +92,17 @@ class LiveMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class SilentMessage:
+    """Visible message that a step has caused, and of which nothing informs screen readers.
+
+    It is in no live region that existed before the step, has not got the focus, and does not describe a field.
+    """
+
+    text: str
+    selector: str
+
+
+@dataclass(frozen=True, slots=True)
 class StorageEntry:
     """Entry of localStorage or sessionStorage. `kind` is "token", "secret" or "other"; the value is not stored."""
 
@@ -102,13 +113,23 @@ class StorageEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class PasswordField:
+    """Visible and empty password field, by its selector and accessible name."""
+
+    selector: str
+    name: str
+    blocks_paste: bool
+
+
+@dataclass(frozen=True, slots=True)
 class StateSecurity:
-    """What the browser and the server exchanged for the document of a state."""
+    """What the browser and the server exchanged for the document of a state, and its password fields."""
 
     cookies: tuple[Cookie, ...]
     storage: tuple[StorageEntry, ...]
     document_headers: Mapping[str, str]
     secrets_in_addresses: tuple[str, ...] = ()  # Addresses requested since the state before, with secrets masked.
+    password_fields: tuple[PasswordField, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +153,7 @@ class StepResult:
     `problem` is a sentence for the person who wrote the step, and empty if the step is done. `near_matches` describe
     elements that resemble the one that was not there, for example `button “Sign in now”`. `is_unreachable` is True if
     the step failed because the server did not respond. `notes` are sentences about what the scanner prevented, such as
-    a new window. `focus`, `dialogs` and `messages` are those after the step.
+    a new window. `focus`, `dialogs` and the messages are those after the step.
     """
 
     status: StepStatus
@@ -147,5 +168,6 @@ class StepResult:
     focus: Focus | None = None
     dialogs: tuple[OpenDialog, ...] = ()
     messages: tuple[LiveMessage, ...] = ()
+    silent_messages: tuple[SilentMessage, ...] = ()
     keyboard: KeyboardReach | None = None
     notes: tuple[str, ...] = ()

@@ -18,6 +18,7 @@ from website_scan.findings import ScanType
 # Faults that the sites have on all pages.
 PLANTED = {
     "account": {
+        "password-paste": {"Signed out"},
         "session-fixation": {"Account", "Loans"},
         "secret-in-address": {"Account"},
         "private-cache": {"Account"},
@@ -26,6 +27,7 @@ PLANTED = {
     "checkout": {
         "next-paint": {"Filtered"},
         "color-contrast": {"In the cart"},
+        "status-message": {"In the cart"},
         "label": {"Payment", "Paid"},
         "token-in-storage": {"Paid"},
     },

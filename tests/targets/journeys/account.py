@@ -1,7 +1,7 @@
 """Site with a log-in, an account and a log-out.
 
-The faulty site keeps the session of before the log-in, sends the password in an address, lets caches store the
-account, and has a menu that only a mouse opens.
+The faulty site blocks pasting of the password, keeps the session of before the log-in, sends the password in an
+address, lets caches store the account, and has a menu that only a mouse opens.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{tit
 <main><h1>{title}</h1>{body}</main></body></html>"""
 FORM = """<form method="{method}" action="/session">
 <p><label>E-mail <input type="email" name="user" autocomplete="username" required></label></p>
-<p><label>Password <input type="password" name="password" autocomplete="current-password" required></label></p>
+<p><label>Password <input type="password" name="password" autocomplete="current-password" required{paste}></label></p>
 <p><button>Sign in</button></p></form>"""
+HEALTHY_FORM = FORM.format(method="post", paste="")
 FAULTY_MENU = """<div id="menu"><span>Loans</span></div><ul id="loans" hidden><li>A book about rivers</li></ul>
 <script>document.getElementById("menu").addEventListener("click", () => {
   document.getElementById("loans").hidden = false;
@@ -62,14 +63,14 @@ class _Account:
 
     def _form(self, request: Request) -> Answer:
         session = _session_of(request) or self._new_session()
-        body = FORM.format(method="get" if self._is_faulty else "post")
+        body = FORM.format(method="get", paste=' onpaste="return false"') if self._is_faulty else HEALTHY_FORM
         return _page("Sign in", body, ("Set-Cookie", self._set_cookie(session)), ("Cache-Control", "no-cache"))
 
     def _log_in(self, request: Request) -> Answer:
         sent = urlsplit(request.path).query if request.method == "GET" else request.body.decode()
         fields = {name: values[0] for name, values in parse_qs(sent).items()}
         if (fields.get("user"), fields.get("password")) != (USER, PASSWORD):
-            return _page("Sign in", "<p role=alert>The password is wrong.</p>" + FORM.format(method="post"))
+            return _page("Sign in", "<p role=alert>The password is wrong.</p>" + HEALTHY_FORM)
         session = _session_of(request) if self._is_faulty else ""
         session = session or self._new_session()
         self._logged_in.add(session)

@@ -7,15 +7,17 @@ from typing import Any
 import pytest
 
 from tests.website_scan.cast import document, outcome, page, rows
-from tests.website_scan.journey_cast import DONE, clicked, journey_state
+from tests.website_scan.journey_cast import CLICK, DONE, clicked, journey_state
 from website_scan.accessibility.checks import interaction as checks
 from website_scan.accessibility.document import AccessibleDocument
-from website_scan.journeys.walk import Focus, KeyboardReach, LiveMessage, OpenDialog
+from website_scan.journeys.journey import Hover
+from website_scan.journeys.walk import Focus, KeyboardReach, LiveMessage, OpenDialog, SilentMessage
 
 REACHED = KeyboardReach(1, "#menu", "Menu", is_reached=True)
 LOST = Focus("", "", "", is_in_dialog=False, is_lost=True)
 KEPT = Focus("#menu", "button", "Menu", is_in_dialog=False, is_lost=False)
 DIALOG = OpenDialog("#book", "Book", is_modal=True, has_focus_inside=False)
+SILENT = SilentMessage("Saved.", "#note")
 MESSAGE = LiveMessage("Enter an address.", "assertive", "#error")
 
 
@@ -93,6 +95,33 @@ def test_error_message(markup: str, expected: str) -> None:
 def test_announced_error_needs_no_description() -> None:
     state = journey_state(clicked(), messages=(MESSAGE,))
     assert outcome(checks.error_message(state, parsed("<input aria-label=Email aria-invalid=true>"))) == "pass"
+
+
+@pytest.mark.parametrize(
+    ("steps", "messages", "expected"),
+    [
+        ([clicked(silent_messages=(SILENT,))], (), "silent"),
+        ([clicked(), clicked(silent_messages=(SILENT,))], (), "silent"),
+        ([clicked(silent_messages=(SILENT,))], (MESSAGE,), "pass"),  # A hidden live region has announced it.
+        ([clicked()], (MESSAGE,), "pass"),
+        ([clicked()], (), "n/a"),
+        ([clicked(silent_messages=(SILENT,), navigated=True)], (), "n/a"),  # The message is part of a new page.
+        ([], (), "n/a"),
+    ],
+)
+def test_status_message(steps: list[Any], messages: tuple[LiveMessage, ...], expected: str) -> None:
+    assert outcome(checks.status_message(journey_state(*steps, messages=messages))) == expected
+
+
+def test_text_under_the_mouse_is_no_status_message() -> None:
+    hovered = clicked(silent_messages=(SILENT,))
+    state = journey_state(hovered, step=Hover(target=CLICK.target))
+    assert outcome(checks.status_message(state)) == "n/a"
+
+
+def test_status_message_names_the_step_and_the_text() -> None:
+    finding = checks.status_message(journey_state(clicked(silent_messages=(SILENT,))))
+    assert rows(finding) == [{"step": 2, "name": "Saved.", "selector": "#note"}]
 
 
 def test_fields_that_no_step_has_made_invalid_are_not_judged() -> None:

@@ -37,7 +37,7 @@ EXAMPLES = {
         {
             "Account": {"session-fixation.same", "secret-in-address.sent", "private-cache.shared"},
             "Loans": {"session-fixation.same", "keyboard-reach.unreachable"},
-            "Signed out": set(),
+            "Signed out": {"password-paste.blocked"},
         },
     ),
     "checkout": Example(
@@ -45,7 +45,7 @@ EXAMPLES = {
         {"card": CARD},
         {
             "Filtered": {"next-paint.slow", "interaction-shift.shifted", "cls.high"},
-            "In the cart": {"color-contrast.low"},
+            "In the cart": {"color-contrast.low", "status-message.silent"},
             "Payment": {"label.missing"},
             "Paid": {"label.missing", "token-in-storage.secret"},
         },

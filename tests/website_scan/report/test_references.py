@@ -18,7 +18,7 @@ HOSTS = {
     *("www.rfc-editor.org", "datatracker.ietf.org", "cwe.mitre.org", "www.cve.org", "owasp.org"),
     *("developer.mozilla.org", "web.dev", "developer.chrome.com", "httparchive.org", "research.google"),
     *("developers.google.com", "schema.org", "www.sitemaps.org", "ogp.me", "web.archive.org"),
-    *("dequeuniversity.com", "docs.spring.io", "httpd.apache.org"),
+    *("dequeuniversity.com", "docs.spring.io", "httpd.apache.org", "pages.nist.gov", "www.ncsc.gov.uk"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Checks of what happens between the states of a journey: keyboard, focus and error messages."""
+"""Checks of what happens between the states of a journey: keyboard, focus and messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from selectolax.lexbor import LexborNode
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.names import visible_text
 from website_scan.accessibility.verdicts import places
-from website_scan.accessibility.wcag import ERROR_IDENTIFICATION, FOCUS_ORDER, KEYBOARD
+from website_scan.accessibility.wcag import ERROR_IDENTIFICATION, FOCUS_ORDER, KEYBOARD, STATUS_MESSAGES
 from website_scan.browser.journey.judged import ExecutedStep, JourneyState
 from website_scan.catalogue import Category, check
 from website_scan.findings import HIGH, MEDIUM, NotApplicable
@@ -150,6 +150,34 @@ def error_message(state: JourneyState, document: AccessibleDocument) -> Verdict:
         fields=Count(len(faults), "invalid field"),
         count=Count(len(faults)),
         places=places(faults, ERROR_IDENTIFICATION),
+    )
+
+
+@check(
+    "status-message",
+    name="Messages are announced",
+    outcomes={"silent": "Messages that screen readers do not announce"},
+    why="People who do not see the message do not learn whether a step worked.",
+    judged="Short texts that a step shows in elements named `message`, `toast` or similar, and new counts of results.",
+    severity=MEDIUM,
+    consequence="Visitors who use a screen reader do not learn whether a step worked, such as adding to the cart.",
+    fix='Keep an empty element with `role="status"` in the page, or `role="alert"` for errors, and write into it.',
+    references=(f"{STATUS_MESSAGES}",),
+)
+def status_message(state: JourneyState) -> Verdict:
+    steps = [step for step in _input_steps(state) if not isinstance(step.step, Hover)]
+    if not steps:
+        return NO_INPUT
+    if state.state.messages:
+        return Pass("A live region has announced a message after the steps.")
+    silent = [(step.number, message) for step in steps for message in step.result.silent_messages]
+    if not silent:
+        return NotApplicable("No step before this state has shown a message.")
+    return Warn(
+        "silent",
+        "No live region announces {messages}.",
+        messages=Count(len(silent), "message"),
+        places=[UsedElement(number, excerpt(message.text), message.selector) for number, message in silent],
     )
 
 

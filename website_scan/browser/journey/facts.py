@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import re
@@ -12,9 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from website_scan.browser.devtools import ProtocolError, Session
+from website_scan.browser.injected_scripts import read_script
 from website_scan.browser.journey.finder import Element
 from website_scan.browser.journey.secrets import SecretMask
-from website_scan.browser.journey.worlds import Handle, World
+from website_scan.browser.journey.worlds import GROUP, Handle, ScriptFailed, World
 from website_scan.journeys.walk import (
     Cookie,
     Focus,
@@ -22,11 +24,14 @@ from website_scan.journeys.walk import (
     KeyboardReach,
     LiveMessage,
     OpenDialog,
+    PasswordField,
+    SilentMessage,
     StorageEntry,
 )
 
 MAX_COOKIES = 200
 MAX_NAME_CHARS = 200
+MAX_PASTING_S = 2.0  # Time limit for asking all password fields of a page.
 KEY_EVENTS = frozenset({"keydown", "keyup", "keypress"})
 # Elements whose listeners may be those of a framework, for events of all elements inside.
 MAX_PATH = 20
@@ -44,6 +49,7 @@ class StepFacts:
     focus: Focus | None = None
     dialogs: tuple[OpenDialog, ...] = ()
     messages: tuple[LiveMessage, ...] = ()
+    silent_messages: tuple[SilentMessage, ...] = ()
 
 
 class FactReader:
@@ -55,7 +61,7 @@ class FactReader:
         # Values of cookies can be compared within one execution, but not be guessed.
         self._digest_key = random.token_bytes(32)
 
-    async def read(self, world: World, *, has_input: bool, received_bytes: int, requests: int) -> StepFacts:
+    async def read(self, world: World, has_input: bool, received_bytes: int, requests: int) -> StepFacts:
         """Return what has changed since the step began."""
         observed = await world.call("observed")
         interaction = Interaction(
@@ -65,10 +71,13 @@ class FactReader:
             transferred_bytes=received_bytes,
             requests=requests,
         )
-        messages = tuple(
-            LiveMessage(item["text"], item["politeness"], item["selector"]) for item in observed["messages"]
-        )
-        return StepFacts(interaction, await self._read_focus(world), await self._read_dialogs(world), messages)
+        messages = _live_messages(observed["messages"])
+        silent = tuple(SilentMessage(item["text"], item["selector"]) for item in await world.call("silentMessages"))
+        return StepFacts(interaction, await self._read_focus(world), await self._read_dialogs(world), messages, silent)
+
+    async def late_messages(self, world: World) -> tuple[LiveMessage, ...]:
+        """Return the messages of live regions since the last step was read. Pages often announce after a pause."""
+        return _live_messages((await world.call("observed"))["messages"])
 
     async def _read_focus(self, world: World) -> Focus:
         is_lost = bool(await world.call("isFocusLost"))
@@ -121,13 +130,44 @@ class FactReader:
         selector = str(await world.call("selectorOf", element.handle))
         return KeyboardReach(step, selector, name, is_reached=not reason, reason=reason)
 
+    async def password_fields(self, world: World) -> tuple[PasswordField, ...]:
+        """Return the empty password fields, after asking each whether it blocks pasting. Their values do not change.
+
+        Returns no fields if the page does not answer.
+        """
+        try:
+            async with asyncio.timeout(MAX_PASTING_S):
+                return await self._ask_password_fields(world)
+        except (ProtocolError, ScriptFailed, TimeoutError):
+            return ()
+
+    async def _ask_password_fields(self, world: World) -> tuple[PasswordField, ...]:
+        fields = []
+        for handle in await world.handles("emptyPasswordFields"):
+            selector = str(await world.call("selectorOf", handle))
+            _, name = await self.role_and_name(handle)
+            response = await self._page.send(
+                "Runtime.callFunctionOn",
+                {
+                    "functionDeclaration": read_script("journey/pasting.js"),
+                    "objectId": await self._page_object(handle),
+                    "returnByValue": True,
+                },
+            )
+            fields.append(PasswordField(selector, name, blocks_paste=response["result"].get("value") is True))
+        return tuple(fields)
+
+    async def _page_object(self, handle: Handle) -> str:
+        """Return the ID of an element as an object of the page's own world. Raises `ProtocolError`."""
+        described = await self._page.send("DOM.describeNode", {"objectId": handle.id})
+        ids = {"backendNodeId": described["node"]["backendNodeId"], "objectGroup": GROUP}
+        return str((await self._page.send("DOM.resolveNode", ids))["object"]["objectId"])
+
     async def _hears_keys(self, world: World, node: Handle) -> bool:
         """Return True if the element or one around it has a listener for keys."""
         for handle in (await world.handles("keyboardPath", node))[:MAX_PATH]:
             # Chromium reports the listeners of the page only for objects of the page's own world.
-            described = await self._page.send("DOM.describeNode", {"objectId": handle.id})
-            ids = {"backendNodeId": described["node"]["backendNodeId"]}
-            resolved = (await self._page.send("DOM.resolveNode", ids))["object"]["objectId"]
+            resolved = await self._page_object(handle)
             found = await self._page.send("DOMDebugger.getEventListeners", {"objectId": resolved})
             if any(listener["type"] in KEY_EVENTS for listener in found["listeners"]):
                 return True
@@ -164,6 +204,10 @@ class FactReader:
             return "secret"
         is_token = JWT.search(value) or (TOKEN_NAME.search(key) and TOKEN_VALUE.search(value))
         return "token" if is_token else "other"
+
+
+def _live_messages(items: Sequence[Mapping[str, Any]]) -> tuple[LiveMessage, ...]:
+    return tuple(LiveMessage(item["text"], item["politeness"], item["selector"]) for item in items)
 
 
 def _optional(value: Any) -> float | None:

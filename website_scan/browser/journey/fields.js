@@ -24,6 +24,12 @@ const valueOf = (node) => {
   return read(Node, 'textContent', node) || '';
 };
 const secretFields = new WeakSet();
+const MAX_PASSWORD_FIELDS = 10;
+// Password fields that can be asked whether they accept pasting. Fields with a value are not asked, because the page could
+// change it.
+journey.emptyPasswordFields = () => Array.from(elementsIn(document)).filter((node) => node instanceof HTMLInputElement
+  && read(HTMLInputElement, 'type', node) === 'password' && valueOf(node) === '' && !matches(node, ':disabled, :read-only') && isVisible(node))
+  .slice(0, MAX_PASSWORD_FIELDS);
 // Moves the focus to the field and selects its text. Returns whether there is text, or null without focus.
 journey.beginTyping = (node, isSecret) => {
   HTMLElement.prototype.focus.call(node);

@@ -61,6 +61,7 @@ journey.beginStep = (hasInput) => {
   flushes.forEach((flush) => flush());
   [shift, tasks, delays, inputAt, frameDelay, began] = [0, [], [], null, null, performance.now()];
   if (hasInput || !isNobody(activeElement())) lastActive = activeElement();
+  rememberShown(hasInput);
 };
 journey.observed = () => {
   flushes.forEach((flush) => flush());

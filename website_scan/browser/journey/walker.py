@@ -256,14 +256,14 @@ class Walker:
             focus=facts.focus,
             dialogs=facts.dialogs,
             messages=facts.messages,
+            silent_messages=facts.silent_messages,
         )
 
     async def _begin_step(self, step: Step, deadline: Deadline) -> None:
         with contextlib.suppress(ProtocolError, ScriptFailed):  # The page may be loading.
             await deadline.run(self._frames.release_handles())
-            await deadline.run(
-                (await deadline.run(self._frames.main())).call("beginStep", isinstance(step, INPUT_STEPS))
-            )
+            world = await deadline.run(self._frames.main())
+            await deadline.run(world.call("beginStep", isinstance(step, INPUT_STEPS)))
 
     async def _start_recorder(self, step: Step, deadline: Deadline) -> None:
         """Record the load of the page that a step may open, if the evidence needs the recording."""
@@ -298,14 +298,10 @@ class Walker:
 
     async def _read_facts(self, step: Step) -> StepFacts:
         activity = self._activity
+        used = (activity.received_bytes, activity.requests)
         try:
             async with asyncio.timeout(MAX_PARTS_S):
-                return await self._reader.read(
-                    await self._frames.main(),
-                    has_input=isinstance(step, INPUT_STEPS),
-                    received_bytes=activity.received_bytes,
-                    requests=activity.requests,
-                )
+                return await self._reader.read(await self._frames.main(), isinstance(step, INPUT_STEPS), *used)
         except (ProtocolError, ScriptFailed, TimeoutError):
             return StepFacts()
 
@@ -367,6 +363,7 @@ class Walker:
         ).collect(document, None if is_navigation else self._last_load, self._metrics, self._recorder)
         self._recorder = None
         world = await self._frames.main()
+        self._messages += await self._reader.late_messages(world)
         title = evidence.screen.title if evidence.screen else ""
         self._states.append(
             State(
@@ -383,6 +380,7 @@ class Walker:
                     storage=await self._reader.storage(world),
                     document_headers=document.headers,
                     secrets_in_addresses=tuple(activity.addresses_with_secrets),
+                    password_fields=await self._reader.password_fields(world),
                 ),
                 focus=self._facts.focus,
                 dialogs=self._facts.dialogs,

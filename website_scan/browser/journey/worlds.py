@@ -15,7 +15,7 @@ from website_scan.browser.devtools import ProtocolError, Target
 from website_scan.browser.injected_scripts import read_script
 
 WORLD = "scan-journey"
-SCRIPTS = ("base", "elements", "fields", "observers", "keyboard")
+SCRIPTS = ("base", "elements", "fields", "observers", "appeared", "keyboard")
 MAX_HANDLES = 100
 GROUP = "journey"  # Handles of this group are released after each step.
 

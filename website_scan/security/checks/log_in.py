@@ -1,4 +1,4 @@
-"""Checks of a log-in: the session, secrets in addresses and storage, and private pages in caches."""
+"""Checks of a log-in: password fields, the session, secrets in addresses and storage, and private pages in caches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from website_scan.messages import excerpt
 from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, Warn, outcome
 from website_scan.page.evidence import Page
 from website_scan.page.registrable_domain import is_same_site
-from website_scan.places import Column, Identity, Place, as_host, as_name
+from website_scan.places import Column, Identity, Place, as_host, as_name, as_prose, as_written
 from website_scan.security.cookies import names_session
 from website_scan.values import Code, Count, Number
 
@@ -57,6 +57,45 @@ class AddressWithSecret(Place):
     kind: ClassVar[str] = "address-with-secret"
 
     url: Annotated[str, Identity(as_name), Column("Address", "address")]
+
+
+@dataclass(frozen=True, slots=True)
+class PasteField(Place):
+    """Password field that blocks pasting."""
+
+    kind: ClassVar[str] = "paste-field"
+
+    name: Annotated[str, Identity(as_prose), Column("Field")]
+    selector: Annotated[str, Identity(as_written), Column("Selector", "code")]
+
+
+@check(
+    "password-paste",
+    name="Passwords can be pasted",
+    outcomes={
+        "blocked": outcome(
+            "Password fields that block pasting",
+            consequence="Visitors cannot paste long passwords, so they choose short ones that others can guess.",
+        )
+    },
+    why="People who cannot paste passwords from a password manager choose short ones that they can type.",
+    judged="Visible and empty fields get a `paste` event without text. A page that reads the clipboard blocks nothing.",
+    severity=LOW,
+    fix="Remove the listener or attribute that cancels `paste` events of password fields, such as "
+    '`onpaste="return false"`.',
+    references=("NIST SP 800-63B, section 5.1.1.2", "UK NCSC: Let them paste passwords"),
+)
+def password_paste(state: JourneyState) -> Verdict:
+    fields = state.state.security.password_fields
+    if not fields:
+        return NotApplicable("This state has no empty password field.")
+    blocked = [field for field in fields if field.blocks_paste]
+    if not blocked:
+        return Pass("Pasting is not blocked in {fields}.", fields=Count(len(fields), "password field"))
+    places = [PasteField(excerpt(field.name), field.selector) for field in blocked]
+    return Warn(
+        "blocked", "Pasting is blocked in {fields}.", fields=Count(len(blocked), "password field"), places=places
+    )
 
 
 @check(

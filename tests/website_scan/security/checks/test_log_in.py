@@ -7,7 +7,7 @@ import pytest
 from tests.website_scan.cast import outcome, rows
 from tests.website_scan.journey_cast import cookie, journey_state
 from tests.website_scan.security.cast import page
-from website_scan.journeys.walk import StorageEntry
+from website_scan.journeys.walk import PasswordField, StorageEntry
 from website_scan.security.checks import log_in as checks
 
 OLD, NEW = cookie("sessionid", "old"), cookie("sessionid", "new")
@@ -18,6 +18,21 @@ OTHER = StorageEntry("localStorage", "theme", "other", 4)
 PASSWORD_PAGE = '<html><body><form><input name="p" type="password"></form></body></html>'
 PRIVATE_PAGE = "<html><body><p>Signed in as {{user}}</p></body></html>"
 DAY_S = 86_400.0
+
+
+@pytest.mark.parametrize(
+    ("blocked", "expected"),
+    [((), "n/a"), ((False,), "pass"), ((True,), "blocked"), ((False, True), "blocked"), ((False, False), "pass")],
+)
+def test_password_paste(blocked: tuple[bool, ...], expected: str) -> None:
+    fields = tuple(PasswordField(f"#p{number}", "Password", value) for number, value in enumerate(blocked))
+    assert outcome(checks.password_paste(journey_state(security={"password_fields": fields}))) == expected
+
+
+def test_password_paste_names_the_fields_that_block_it() -> None:
+    fields = (PasswordField("#old", "Old", blocks_paste=False), PasswordField("#new", "New", blocks_paste=True))
+    finding = checks.password_paste(journey_state(security={"password_fields": fields}))
+    assert rows(finding) == [{"name": "New", "selector": "#new"}]
 
 
 @pytest.mark.parametrize(
