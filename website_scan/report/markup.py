@@ -12,7 +12,7 @@ from website_scan.report.references import safe_link
 
 # Characters with a meaning in Markdown: in a line (CommonMark 0.31, section 6), in table cells, in bare URLs, in
 # mentions of people and issues, and at the start of a line, where they begin a list, heading or rule.
-SPECIAL = re.compile(r"([\\`*_\[\]#|~<>&@]|:(?=//)|(?<=[wW]{3})\.|^\s*(?:[-+=]|\d+(?=[.)])))")
+SPECIAL = re.compile(r"([\\`*_\[\]#|~<>&@]|:(?=//)|(?<=[wW]{3})\.|^\s*(?:[-+=]|\d+(?=[.)](?:\s|$))))")
 # Characters that need no escaping in a URL between angle brackets, also in a table.
 ADDRESS = "!$&'()*+,;=:@~%/?#[]"
 # Inline code between backticks, in texts of the catalogue.

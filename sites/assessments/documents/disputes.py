@@ -86,7 +86,9 @@ def further_disputes(number: int) -> str:
 
 
 def _sentences(title: str, by: str, reason: str, where: str, *, has_failed: bool) -> str:
-    kind, otherwise = ("failure", "the criterion fails") if has_failed else ("finding", "a person has to review this")
+    # On other pages, the criterion may fail nevertheless.
+    fails = "the criterion fails there" if where else "the criterion fails"
+    kind, otherwise = ("failure", fails) if has_failed else ("finding", "a person has to review this")
     parts = (
         f"Automatic {kind}{where}, disputed by {_person(by)}: {sentence(title, MAX_TITLE)}",
         f"Reason: {sentence(reason)}",

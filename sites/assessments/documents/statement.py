@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from urllib.parse import quote
 
 from sites.assessments.documents.disputes import Dispute, further_disputes
@@ -165,7 +166,8 @@ class _Draft:
 
     def preparation(self) -> Iterator[str]:
         finished_at, standard = self.assessment["finished_at"], Standard(self.assessment["standard"])
-        yield f"This statement was prepared on {finished_at[:10] if finished_at else self.placeholder('date')}."
+        day = _day(finished_at) if finished_at else self.placeholder("date")
+        yield f"This statement was prepared on {day}."
         yield (
             f"It is based on a self-assessment by {standard.at_level(self.assessment['level'])}. "
             f"{self.summary.method_sentences()}"
@@ -176,7 +178,7 @@ class _Draft:
             self.placeholder(GAP)
         yield from paragraphs(self.assessment["method"])
         if finished_at:
-            yield f"The statement was last reviewed on {finished_at[:10]}."
+            yield f"The statement was last reviewed on {day}."
 
     def disputed_findings(self) -> Iterator[Section]:
         """Yield the automatic findings that people disputed, so that readers can judge the reasons."""
@@ -224,6 +226,12 @@ def _failure(results: CriterionSummary, assessment: AssessmentJson) -> str:
     where = f"This is not so on {pages}: {some(titles, '; ', results.failed)}."
     requirement = f"({assessment['standard_name']}: {row['clause']} {row['name']}, level {row['level']})"
     return " ".join([success_criteria()[row["number"]].asks, where, *_notes(results), requirement])
+
+
+def _day(timestamp: str) -> str:
+    """Return the day of a timestamp in words, such as "2 November 2026"."""
+    moment = datetime.fromisoformat(timestamp)
+    return f"{moment.day} {moment:%B %Y}"
 
 
 def _clauses(dispute: Dispute, results: Sequence[CriterionSummary]) -> str:

@@ -35,6 +35,7 @@ class OverviewRow:
     criterion: AssessmentCriterionJson
     failing: int
     to_review: int
+    reviewed: int
     checked: int
     older: int
     is_disputed: bool
@@ -54,6 +55,8 @@ class OverviewRow:
             return f"Needs review on {counted(self.to_review, 'page')}"
         if self.is_disputed:
             return "Automatic finding disputed"
+        if self.reviewed:
+            return f"Reviewed on {counted(self.reviewed, 'page')}"
         return "No automatic failure" if self.checked else "Not tested automatically"
 
     def is_in(self, show: str) -> bool:
@@ -86,7 +89,7 @@ def overview_of(assessment: Assessment, query: Mapping[str, str]) -> Overview:
     criteria = criteria_rows(assessment)
     automatic, older = _automatic(assessment), outdated_counts(assessment)
     disputed = criteria_with_disputes(assessment)
-    none = {"failing": 0, "to_review": 0, "checked": 0}
+    none = {"failing": 0, "to_review": 0, "reviewed": 0, "checked": 0}
     rows = [
         OverviewRow(
             criterion,
@@ -109,17 +112,18 @@ def overview_of(assessment: Assessment, query: Mapping[str, str]) -> Overview:
 
 
 def _automatic(assessment: Assessment) -> dict[str, dict[str, int]]:
-    """Return numbers of pages by criterion: with automatic failures, to review, and checked."""
+    """Return numbers of pages by criterion: with automatic failures, to review, reviewed by a person, and checked."""
     rows = (
         assessment.counts.order_by()
         .values_list("criterion")
         .annotate(
             failing=Sum("count", filter=Q(is_failing=True), default=0),
             to_review=Sum("count", filter=Q(needs_review=True, result=Result.UNTESTED), default=0),
+            reviewed=Sum("count", filter=Q(needs_review=True) & ~Q(result=Result.UNTESTED), default=0),
             checked=Sum("count", filter=Q(has_passes=True), default=0),
         )
     )
     return {
-        number: {"failing": failing, "to_review": to_review, "checked": checked}
-        for number, failing, to_review, checked in rows
+        number: {"failing": failing, "to_review": to_review, "reviewed": reviewed, "checked": checked}
+        for number, failing, to_review, reviewed, checked in rows
     }

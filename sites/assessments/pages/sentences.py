@@ -61,7 +61,7 @@ def _result(event: AssessmentEvent) -> str:
     if "result" not in event.after:
         return f"changed the texts of {event.criterion} on {_page(event)}"
     before, after = (_label(values.get("result", "")) for values in (event.before, event.after))
-    return f"changed {event.criterion} on {_page(event)} from {before} to {after}"
+    return f"changed {event.criterion} from {before} to {after} on {_page(event)}"
 
 
 def _tested_again(event: AssessmentEvent) -> str:

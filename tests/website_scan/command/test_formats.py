@@ -357,6 +357,8 @@ def test_markdown_escapes_text_from_the_site() -> None:
     assert "\n# head" not in markdown
     assert escaped("- one") == "\\- one"
     assert escaped("1. one") == "1\\. one"
+    assert escaped("1)") == "1\\)"
+    assert escaped("9.1.4.3 Contrast") == "9.1.4.3 Contrast"
     assert escaped("https://b.example www.b.example") == "https\\://b.example www\\.b.example"
     assert link("https://example.com/a|b?<c>") == "<https://example.com/a%7Cb?%3Cc%3E>"
     assert link("javascript:alert(1)//") == "javascript:alert(1)//"

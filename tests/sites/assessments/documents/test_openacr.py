@@ -92,7 +92,7 @@ def test_remarks_have_notes_remedies_and_open_findings() -> None:
     assert notes == (
         "Failed on 2 pages. Passed on 1 page. Not tested on 1 page. "
         "Automatic failure on Shop, disputed by Ada Ruiz, a member of the organization: 2 images have no "
-        "alternative text. Reason: The logo is decoration. Without the dispute, the criterion fails. "
+        "alternative text. Reason: The logo is decoration. Without the dispute, the criterion fails there. "
         "Home: The map has no text. To do: Describe the map. Automatic check: 2 images have no alternative text. "
         "https://museum.example.com/visit: Automatic check: 2 images have no alternative text."
     )

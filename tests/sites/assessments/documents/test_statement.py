@@ -183,7 +183,8 @@ def test_disputed_findings_have_a_section_without_addresses_of_members() -> None
     section = section_of(museum_report(), "Disputed findings of automatic checks")
     assert [item.text for item in section.items] == [
         "1.1.1 Non-text Content: Automatic failure on Shop, disputed by Ada Ruiz, a member of the organization: "
-        "2 images have no alternative text. Reason: The logo is decoration. Without the dispute, the criterion fails."
+        "2 images have no alternative text. Reason: The logo is decoration. "
+        "Without the dispute, the criterion fails there."
     ]
     for name, words in (("ada@museum.example", "a member of the organization"), ("API key CI", "the API key CI")):
         report = report_of({}, {"1.1.1": [disputed(1, "image-alt", "1.1.1", disputed_by=name, has_failed=False)]})
@@ -250,12 +251,12 @@ def test_sections_are_those_of_the_model() -> None:
 def test_preparation_names_date_method_and_people() -> None:
     report = museum_report(evaluators="Ada Ruiz\n\nBo Lind", method="By WCAG-EM.")
     assert section_of(report, "Preparation").paragraphs == [
-        "This statement was prepared on 2026-11-02.",
+        "This statement was prepared on 2 November 2026.",
         "It is based on a self-assessment by WCAG 2.2, level AA. People tested a sample of the website. The sample "
         "has 3 pages and 1 state of a page. Automatic checks examined 3 pages of it.",
         "Tested by Ada Ruiz, Bo Lind.",
         "By WCAG-EM.",
-        "The statement was last reviewed on 2026-11-02.",
+        "The statement was last reviewed on 2 November 2026.",
     ]
 
 

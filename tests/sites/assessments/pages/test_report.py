@@ -98,7 +98,7 @@ def test_report_has_disputes_without_addresses_of_members(client: Client, home: 
     assert " ".join(row.text_content().split()) == (
         "1.1.1 Non-text Content A Untested "
         f"Automatic failure on {HOST}/visit, disputed by a member of the organization: image-alt. "
-        "Reason: It is <b>decor</b>. Without the dispute, the criterion fails."
+        "Reason: It is <b>decor</b>. Without the dispute, the criterion fails there."
     )
 
 

@@ -123,6 +123,18 @@ def test_overview_has_counts_and_automatic_results(client: Client, assessment: A
     assert text == "1.1.1 Non-text Content A Failed 1 failed, 2 untested Fails on 1 page"
 
 
+def test_overview_says_that_a_person_reviewed_what_checks_left_undecided(
+    client: Client, home: Member, assessment: Assessment
+) -> None:
+    def automatic() -> str:
+        (row,) = page_of(client.get(path_of(assessment))).xpath("//tr[th//a[starts-with(., '1.4.3')]]")
+        return " ".join(row.xpath("td")[-1].text_content().split())
+
+    assert automatic() == "Needs review on 1 page"
+    decide(home, assessment, 2, "1.4.3", "passed")
+    assert automatic() == "Reviewed on 1 page"
+
+
 def test_finished_assessment_has_no_forms_for_results(client: Client, assessment: Assessment) -> None:
     client.post(path_of(assessment, "/status"), {"status": "finished"})
     assessment.refresh_from_db()
@@ -213,7 +225,7 @@ def test_log_has_sentences_for_all_actions(client: Client, home: Member, assessm
     text = text_of(client.get(path_of(assessment, "/log")))
     for sentence in (
         "created the assessment.",
-        f"changed 2.4.3 on page 1, {HOST}/ from untested to failed.",
+        f"changed 2.4.3 from untested to failed on page 1, {HOST}/.",
         "Note: “<i>It</i> jumps.”",
         "set 1.2.1 to not applicable on 3 untested pages.",
         f"disputed the finding “Images without alternative text” (image-alt) on page 2, {HOST}/visit.",
