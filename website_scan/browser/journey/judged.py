@@ -9,8 +9,9 @@ from website_scan.browser.journey.result import State, Walk
 from website_scan.journeys.journey import PLACEHOLDER, Change, Journey, Step
 from website_scan.journeys.walk import Cookie, StepResult
 
-# Field for a password in a document that the browser has written.
-PASSWORD_FIELD = re.compile(r'<input\b[^>]{0,2000}?\btype="password"', re.IGNORECASE)
+# Fields in a document that the browser has written, which also writes the quotation marks of attributes.
+INPUT = re.compile(r"<input\b[^>]{0,2000}", re.IGNORECASE)
+PASSWORD_TYPE = ' type="password"'  # noqa: S105  # markup
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,8 @@ class JourneyState:
     @property
     def is_after_log_in(self) -> bool:
         """Return True if a secret has been typed, and the page does not ask for a password."""
-        return self.has_typed_secret and PASSWORD_FIELD.search(self.state.document or "") is None
+        fields = INPUT.finditer(self.state.document or "")
+        return self.has_typed_secret and not any(PASSWORD_TYPE in field[0].lower() for field in fields)
 
     @property
     def shows_secret(self) -> bool:
