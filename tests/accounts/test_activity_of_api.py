@@ -107,7 +107,7 @@ def test_api_write_is_recorded_with_its_key(
     write("post", f"{one}/refresh", f"{path}/refresh", {"audit": audit.id}, "assessment.refreshed")
     # Changes of the sample and of results are in the assessment's own log.
     page = f"{one}/pages/<any:number>"
-    write("post", f"{one}/pages", f"{path}/pages", {"url": target})
+    write("post", f"{one}/pages", f"{path}/pages", {"url": "https://example.com/gallery"})
     write("patch", page, f"{path}/pages/4", {"name": "Start"})
     write("delete", page, f"{path}/pages/4", None)
     write("post", f"{one}/criteria/<any:criterion>", f"{path}/criteria/2.4.3", {"result": "passed"})

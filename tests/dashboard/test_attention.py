@@ -94,7 +94,7 @@ def test_overview_lists_outages_failed_runs_and_forced_pauses(home: Member) -> N
         "Runs that failed",
         "Failed Broken 5 minutes ago The scan stopped.",
         "Failed Schools 10 minutes ago The scan stopped.",
-        "Paused by the plan",
+        "Paused",
         "Paused Held since 3 hours ago This month\N{RIGHT SINGLE QUOTATION MARK}s scans are used up.",
         "Worse than in the run before",
         "Slower 1 worse 20 minutes ago",

@@ -65,6 +65,7 @@ HARMLESS = {
     "website_scan/browser/credentials.py": {"asyncio"},
     "website_scan/browser/devtools.py": {"asyncio"},
     "website_scan/browser/journey/activity.py": {"asyncio"},
+    "website_scan/browser/journey/facts.py": {"asyncio"},
     "website_scan/browser/journey/failures.py": {"asyncio"},
     "website_scan/browser/journey/finder.py": {"asyncio"},
     "website_scan/browser/journey/inputs.py": {"asyncio"},
