@@ -241,6 +241,8 @@ def _call_audit_operations(consumer: RecordingClient, page: str) -> None:
     assert consumer.call("export_audit", audit.id).audit.id == audit.id
     assert consumer.call("export_audit_sarif", audit.id).additional_properties["version"] == "2.1.0"
     assert consumer.call("export_audit_csv", audit.id).startswith("type,check")
+    assert consumer.call("list_audit_steps", audit.id).steps == [], "only runs of journeys have steps"
+    assert consumer.call("get_audit_step_picture", audit.id, "1", expected_status=404).code == "STEP_NOT_FOUND"
     assert consumer.call("cancel_audit", audit.id).status != "cancelled", "it had ended"
 
 
@@ -372,6 +374,7 @@ def _call_journey_operations(consumer: RecordingClient, page: str) -> None:
     assert (checked.is_proven, checked.method, checked.problems) == (True, models.ProofMethod.EXEMPT, [])
     # It has no browser, so no run can start.
     assert consumer.call("run_journey", one, expected_status=409).code == "MISSING_BROWSER"
+    assert consumer.call("dry_run_journey", one, expected_status=409).code == "MISSING_BROWSER"
     assert consumer.call("list_journey_runs", one).audits == []
     consumer.call("delete_journey", one, expected_status=204)
 
