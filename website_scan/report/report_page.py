@@ -27,7 +27,7 @@ from website_scan.report.references import safe_link
 from website_scan.report.sections.sections import Sections, create_sections
 from website_scan.report.tables import formatted
 from website_scan.report.waterfall import WaterfallChart, waterfall
-from website_scan.report_json import ExportedCategory, ExportJson
+from website_scan.report_json import ExportedCategory, ExportJson, checks_of
 from website_scan.score_basis import FixStep
 from website_scan.stored_data import Facts, StoredExhibits, StoredWaterfall
 
@@ -150,7 +150,7 @@ class ReportPage:
     findings. `held` is a sentence about caps that lower the score, or empty. `first_raise` is a sentence
     with the score after fixing `first`, or empty. `largest` is a crop of the element of the
     largest contentful paint. `muted` are the cards of muted findings. `without_failure` says, for accessibility
-    without a failed criterion, what people have to test.
+    without a failed check, what people have to test.
     """
 
     export: ExportJson
@@ -312,9 +312,10 @@ def _meaning(export: ExportJson, facts: Facts) -> str:
 
 
 def _without_failure(export: ExportJson, facts: Facts) -> str:
-    """Return what people have to test if no criterion fails. Empty if one does, and for other types of scans."""
+    """Return what people have to test if no check failed. Empty if one did, and for other types of scans."""
     is_judged = export["type"] == "accessibility" and "unseen" not in facts
-    return without_failure() if is_judged and not failure_of(export) else ""
+    has_failed = any(check["status"] == "fail" for _, check in checks_of(export))
+    return without_failure() if is_judged and not has_failed else ""
 
 
 def _category(category: ExportedCategory, anchor: str, scan_type: str, cards: Sequence[CheckCard]) -> CategorySection:
