@@ -85,7 +85,7 @@ def test_example_journey_reports_its_planted_faults_by_state(name: str, is_fault
 def test_text_reports_a_finding_of_several_states_once() -> None:
     with example_site("booking", is_faulty=True) as site:
         ran = run_example("booking", site, "--type", "accessibility")
-    assert ran.stdout.count("Images without alternative text (") == 1
+    assert ran.stdout.count("✗ Images without alternative text") == 1
     assert "On 2 of 3 states: Dialog (/), Refused (/)." in ran.stdout
     table, _, _ = ran.stdout.partition("  state\n")[2].partition("\n\n")
     assert [line.rpartition("  ")[2] for line in table.splitlines()] == ["Removed (/)", "Dialog (/)", "Refused (/)"]
