@@ -210,7 +210,7 @@ class DeliveryListing(ApiView):
         )
         page = part.of(rows.select_related("event", "webhook").prefetch_related("attempts"))
         deliveries = [delivery_detail_of(delivery) for delivery in page]
-        return Answer({"deliveries": deliveries, "total": rows.count(), "limit": part.limit, "offset": part.offset})
+        return Answer({"deliveries": deliveries, **part.bounds(rows)})
 
 
 class DeliveryReplay(ApiView):

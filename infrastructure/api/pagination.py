@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, overload
+from typing import Any, TypedDict, TypeVar, overload
 
 from django.db.models import Model, QuerySet
 from django.http import QueryDict
@@ -31,6 +31,14 @@ def integer(query: Mapping[str, str], name: str, *, default: int, least: int, mo
     return int(raw)
 
 
+class SliceBounds(TypedDict):
+    """Number of rows in a collection, and the requested part of it."""
+
+    total: int
+    limit: int
+    offset: int
+
+
 @dataclass(frozen=True, slots=True)
 class Slice:
     """The part of a collection that a request asks for. It has at most `limit` rows after the first `offset` rows.
@@ -48,6 +56,10 @@ class Slice:
     def of(self, rows: Any) -> Any:
         """Return the rows in this slice."""
         return rows[self.offset : self.offset + self.limit]
+
+    def bounds(self, rows: QuerySet[Any]) -> SliceBounds:
+        """Return the members of a response that say which part of the rows it contains. Counts the rows."""
+        return {"total": rows.count(), "limit": self.limit, "offset": self.offset}
 
 
 def parse_limit_and_offset(query: QueryDict) -> Slice:

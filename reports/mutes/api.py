@@ -74,9 +74,7 @@ class MuteCollection(ApiView):
             if (value := request.query_params.get(name)) is not None:
                 mutes_in_force = mutes_in_force.filter(**{column: value.replace("\0", "")})
         mutes = [serialize_mute(services.mute_rule(mute)) for mute in page_slice.of(mutes_in_force)]
-        return Answer(
-            {"mutes": mutes, "total": mutes_in_force.count(), "limit": page_slice.limit, "offset": page_slice.offset}
-        )
+        return Answer({"mutes": mutes, **page_slice.bounds(mutes_in_force)})
 
 
 class MuteItem(ApiView):

@@ -89,9 +89,7 @@ class AssessmentCollection(ApiView):
         return Answer(
             {
                 "assessments": assessments_json(list(window.of(rows))),
-                "total": rows.count(),
-                "limit": window.limit,
-                "offset": window.offset,
+                **window.bounds(rows),
             }
         )
 
@@ -192,9 +190,7 @@ class AssessmentEvents(ApiView):
         return Answer(
             {
                 "events": [event_json_of(event) for event in window.of(events)],
-                "total": events.count(),
-                "limit": window.limit,
-                "offset": window.offset,
+                **window.bounds(events),
             }
         )
 

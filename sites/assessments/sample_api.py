@@ -76,9 +76,7 @@ class SamplePages(ApiView):
         return Answer(
             {
                 "pages": [page_json_of(page) for page in window.of(pages)],
-                "total": pages.count(),
-                "limit": window.limit,
-                "offset": window.offset,
+                **window.bounds(pages),
             }
         )
 
@@ -230,9 +228,7 @@ class Results(ApiView):
         return Answer(
             {
                 "results": [result_json_of(row, row.page) for row in window.of(rows)],
-                "total": rows.count(),
-                "limit": window.limit,
-                "offset": window.offset,
+                **window.bounds(rows),
             }
         )
 
@@ -310,9 +306,7 @@ class Findings(ApiView):
         return Answer(
             {
                 "findings": [finding_json_of(row, row.page) for row in window.of(rows)],
-                "total": rows.count(),
-                "limit": window.limit,
-                "offset": window.offset,
+                **window.bounds(rows),
             }
         )
 

@@ -102,9 +102,7 @@ class AuditCollection(ApiView):
         if (status := choice(request.query_params, "status", Audit.Status.values)) is not None:
             audits = audits.filter(status=status)
         audits_json = [audit_summary_of(audit) for audit in page_slice.of(audits.order_by("-created_at", "-id"))]
-        return Answer(
-            {"audits": audits_json, "total": audits.count(), "limit": page_slice.limit, "offset": page_slice.offset}
-        )
+        return Answer({"audits": audits_json, **page_slice.bounds(audits)})
 
 
 class AuditItem(ApiView):
@@ -223,9 +221,7 @@ class AuditPages(ApiView):
         if (status := choice(request.query_params, "status", AuditPage.Status.values)) is not None:
             pages = pages.filter(status=status)
         pages_json = [audit_page_of(page) for page in page_slice.of(pages.order_by("position"))]
-        return Answer(
-            {"pages": pages_json, "total": pages.count(), "limit": page_slice.limit, "offset": page_slice.offset}
-        )
+        return Answer({"pages": pages_json, **page_slice.bounds(pages)})
 
 
 class AuditFindings(ApiView):

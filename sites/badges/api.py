@@ -55,7 +55,7 @@ class BadgeCollection(ApiView):
         window = parse_limit_and_offset(request.query_params)
         badges = services.badges_of(caller_of(request).organization_id)
         badges_json = [badge_json_of(badge) for badge in window.of(badges)]
-        return Answer({"badges": badges_json, "total": badges.count(), "limit": window.limit, "offset": window.offset})
+        return Answer({"badges": badges_json, **window.bounds(badges)})
 
 
 class BadgeItem(ApiView):

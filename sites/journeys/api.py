@@ -101,9 +101,7 @@ class JourneyCollection(ApiView):
         return Answer(
             {
                 "journeys": [journey_summary_of(journey) for journey in window.of(rows.defer("recording"))],
-                "total": rows.count(),
-                "limit": window.limit,
-                "offset": window.offset,
+                **window.bounds(rows),
             }
         )
 
@@ -233,9 +231,7 @@ class JourneyRuns(ApiView):
         return Answer(
             {
                 "audits": [audit_summary_of(audit) for audit in window.of(runs)],
-                "total": runs.count(),
-                "limit": window.limit,
-                "offset": window.offset,
+                **window.bounds(runs),
             }
         )
 

@@ -123,9 +123,7 @@ class ListCollection(ApiView):
         lists = access.rows(SiteList, caller_of(request).organization_id)
         rows = page_slice.of(lists.select_related("organization").order_by("-created_at", "-id"))
         lists_json = lists_json_of(list(rows))
-        return Answer(
-            {"lists": lists_json, "total": lists.count(), "limit": page_slice.limit, "offset": page_slice.offset}
-        )
+        return Answer({"lists": lists_json, **page_slice.bounds(lists)})
 
 
 class ListItem(ApiView):

@@ -67,9 +67,7 @@ class ListRuns(ApiView):
         page_slice = parse_limit_and_offset(request.query_params)
         runs = resources.LIST.find(caller_of(request).organization_id, list_id).runs.all()
         runs_json = [list_run_of(run) for run in page_slice.of(runs.order_by("-started_at", "-id"))]
-        return Answer(
-            {"runs": runs_json, "total": runs.count(), "limit": page_slice.limit, "offset": page_slice.offset}
-        )
+        return Answer({"runs": runs_json, **page_slice.bounds(runs)})
 
     @operation(
         operation_id="run_list",

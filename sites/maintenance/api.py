@@ -58,7 +58,7 @@ class WindowCollection(ApiView):
         page = parse_limit_and_offset(request.query_params)
         windows = services.windows_of(caller_of(request).organization_id)
         rows = [window_json_of(window) for window in page.of(windows)]
-        return Answer({"windows": rows, "total": windows.count(), "limit": page.limit, "offset": page.offset})
+        return Answer({"windows": rows, **page.bounds(windows)})
 
 
 class WindowItem(ApiView):

@@ -107,9 +107,7 @@ class MonitorCollection(ApiView):
             monitors = monitors_of_host(monitors, host)
         rows = window.of(monitors.select_related("organization").order_by("-created_at", "-id"))
         monitors_json = monitors_json_of(list(rows))
-        return Answer(
-            {"monitors": monitors_json, "total": monitors.count(), "limit": window.limit, "offset": window.offset}
-        )
+        return Answer({"monitors": monitors_json, **window.bounds(monitors)})
 
 
 class MonitorItem(ApiView):
@@ -179,7 +177,7 @@ class MonitorRuns(ApiView):
         window = parse_limit_and_offset(request.query_params)
         runs = MONITOR.find(caller_of(request).organization_id, monitor_id).runs.all()
         runs_json = [monitor_run_of(run) for run in window.of(runs.order_by("-due_at"))]
-        return Answer({"runs": runs_json, "total": runs.count(), "limit": window.limit, "offset": window.offset})
+        return Answer({"runs": runs_json, **window.bounds(runs)})
 
     @operation(
         operation_id="run_monitor",
