@@ -53,7 +53,7 @@ class ControlNotProven(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Proof of control that was found now.
+    """Proof of control that the site publishes now.
 
     `scope` is a host, which includes the hosts below it, with a port if only that port is proven.
     """
@@ -170,16 +170,16 @@ def _find_proof(address: str, token: str, network: Network) -> ProofCheck:
     is_certain = True
     for look in _looks(url, token, network):
         try:
-            found = look()
+            result = look()
         except (Blocked, InvalidUrl) as error:
             problems.append(str(error))
         except Refusal as error:
             is_certain = False
             problems.append(str(error))
         else:
-            if isinstance(found, Proof):
-                return ProofCheck(found)
-            problems.append(found)
+            if isinstance(result, Proof):
+                return ProofCheck(result)
+            problems.append(result)
     return ProofCheck(None, tuple(dict.fromkeys(problem for problem in problems if problem)), is_certain)
 
 

@@ -205,7 +205,7 @@ def apply_change(monitor: Monitor, request: MonitorRequest, now: datetime) -> li
 
 
 def change_event(monitor: Monitor, changed: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """Return the action and the details for the activity log of a monitor whose fields `changed` have changed."""
+    """Return the action and the details for the activity log after a change of the monitor's fields `changed`."""
     action = "monitor.changed"
     if list(changed) == ["paused"]:
         action = "monitor.paused" if monitor.is_paused else "monitor.resumed"

@@ -191,9 +191,9 @@ def test_limited_members_do_not_see_why_and_by_whom_findings_are_muted(home: Mem
     paths += [f"{path}/export/{ending}" for path in paths for ending in ("json", "sarif", "csv")]
     texts = {path: content_of(client.get(path)) for path in paths}
     assert all("uted" in texts[path] for path in paths[:2])
-    told = {path for path, text in texts.items() if f"As for {OTHER}." in text or "author@people.test" in text}
-    assert bool(told) is not is_limited
-    assert is_limited or set(paths[:2]) <= told
+    revealing = {path for path, text in texts.items() if f"As for {OTHER}." in text or "author@people.test" in text}
+    assert bool(revealing) is not is_limited
+    assert is_limited or set(paths[:2]) <= revealing
 
 
 def content_of(response: ClientResponse) -> str:

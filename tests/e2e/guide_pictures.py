@@ -62,7 +62,7 @@ NOT_APPLICABLE = {
 # What a person sees: page, criterion, note and what to do.
 FAILURES = (
     ("/", "1.1.1", "The text of the large picture is about the director, but it shows a ship.", "Describe the ship."),
-    ("/visit", "1.3.3", "The way to the lift is told by the colour and form of a button.", "Name the sign, too."),
+    ("/visit", "1.3.3", "The way to the lift is described by the colour and shape of a button.", "Name the sign, too."),
     ("/tickets", "3.3.1", "“Something is wrong” does not say which field, or why.", "Name the field, with an example."),
     ("/contact", "4.1.3", "A screen reader does not say that the message was sent.", "Add role=status to the line."),
 )

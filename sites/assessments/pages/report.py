@@ -167,7 +167,7 @@ def _add_disputes(assessment: Assessment, rows: dict[str, ReportRow]) -> None:
 
 
 def _add_notes(assessment: Assessment, rows: dict[str, ReportRow]) -> None:
-    """Add the first explained results of each criterion: failures first, then in the order of pages."""
+    """Add each criterion's first results with a note. Failures come first, then the order is that of pages."""
     explained = assessment.results.filter(EXPLAINED)
     # IDs of pages have the order of their numbers.
     place = Window(RowNumber(), partition_by="criterion", order_by=[RANK, "page_id"])

@@ -130,7 +130,7 @@ def refused_lines(text: str, refusal: JourneyRefused) -> tuple[Sequence[SourceLi
 
 
 def uploaded_text(request: HttpRequest) -> str:
-    """Return the text of the uploaded file, or an empty string without one. The file has been read before."""
+    """Return the text of the uploaded file from its beginning, or an empty string for no or a long file."""
     file = request.FILES.get("file")
     if not isinstance(file, UploadedFile) or not file.size or file.size > MAX_RECORDING_BYTES:
         return ""

@@ -1,4 +1,4 @@
-"""Test that states of journeys with the same address are told apart by their names."""
+"""Test that states of journeys with the same address are distinguished by their names."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ class FactReader:
         return tuple(fields)
 
     async def _page_object(self, handle: Handle) -> str:
-        """Return the ID of an element as an object of the page's own world. Raises `ProtocolError`."""
+        """Return the DevTools object ID of an element among the page's own scripts. Raises `ProtocolError`."""
         described = await self._page.send("DOM.describeNode", {"objectId": handle.id})
         ids = {"backendNodeId": described["node"]["backendNodeId"], "objectGroup": GROUP}
         return str((await self._page.send("DOM.resolveNode", ids))["object"]["objectId"])
