@@ -87,6 +87,7 @@ def record_person(url: str, folder: Path, proxy: BrowserProxy, recorded: list[di
         recorder = Recorder(tab)
         recorder.open(url)
         tab.goto(url)
+        tab.wait_for_selector("[name=who]:focus")  # Chromium applies `autofocus` after the page has loaded.
         tab.keyboard.type("Anna")
         tab.keyboard.press("Tab")
         tab.keyboard.type(PASSWORD)
