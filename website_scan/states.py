@@ -1,6 +1,6 @@
 """Judge the states of a journey by the checks that can judge them.
 
-The browser of the journey has gathered all evidence, so no request is sent to the site.
+The journey has gathered all evidence, so no request is sent to the site.
 """
 
 from __future__ import annotations

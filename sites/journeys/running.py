@@ -128,6 +128,7 @@ def _walk(visit: JourneyVisit, journey: Journey, steps: Steps, max_states: int) 
                 parts=_parts(visit.claim.types) if max_states else frozenset(),
                 axe_devices=tuple(map(device_of_width, viewing.widths)) if viewing else (),
                 color_scheme=viewing.color_scheme if viewing else "light",
+                tests_log_out=ScanType.SECURITY in visit.claim.types and max_states > 0,
                 report_progress=report_step,
             )
             return visit.browser.walk(request)

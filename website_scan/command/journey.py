@@ -129,6 +129,7 @@ def _walk(journey: Journey, options: Options, network: Network) -> Walk:
                 axe_devices=tuple(map(device_of_width, options.journeys.widths)),
                 color_scheme=(options.viewing or Viewing()).color_scheme,
                 credentials=network.credentials,
+                tests_log_out=ScanType.SECURITY in options.types,
                 has_pictures=options.journeys.pictures is not None,
             )
         )

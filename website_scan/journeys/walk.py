@@ -121,6 +121,56 @@ class PasswordField:
     blocks_paste: bool
 
 
+class NotTested(StrEnum):
+    """Reason why the server was not asked, after a log-out, whether the session still exists."""
+
+    NO_COOKIES = "no cookies"  # The session is elsewhere, for example a token in the browser's storage.
+    NOT_REPEATABLE = "not repeatable"  # The page was not opened by a plain GET request, or its address has a secret.
+    UNREADABLE = "unreadable"  # The browser has no markup of the page as sent.
+    NOT_LOGGED_OUT = "not logged out"  # The state does not show that the step has logged out.
+    NO_SIGN = "no sign"  # The markup of the page as sent does not show that somebody is logged in.
+    CACHED = "cached"
+    UNANSWERED = "unanswered"
+
+
+@dataclass(frozen=True, slots=True)
+class PageAnswer:
+    """What an answer of the server for a private page shows.
+
+    `redirects` is True for a redirect to another page. `shows_secret` is True if the answer contains a secret of the
+    journey, such as the user's name, and `resembles_page` if its text is nearly that of the page before the log-out.
+    """
+
+    status: int
+    redirects: bool = False
+    has_log_out: bool = False
+    shows_secret: bool = False
+    asks_log_in: bool = False
+    resembles_page: bool = False
+
+    @property
+    def signs(self) -> frozenset[str]:
+        """Return what shows that the answer was made for a user who is logged in."""
+        signs = {"log-out": self.has_log_out, "secret": self.shows_secret}
+        return frozenset(name for name, is_shown in signs.items() if is_shown)
+
+
+@dataclass(frozen=True, slots=True)
+class LogOut:
+    """Answers of the server for a private page, before and after the journey has logged out.
+
+    `url` is the page's address without its query, and `page` the page before the log-out. `old` is the answer to the
+    cookies from before the log-out. `new` is the answer to those that the browser has now, or to none if these are the
+    same; it is None if it was not needed. If `problem` is set, there are no answers.
+    """
+
+    url: str = ""
+    page: PageAnswer | None = None
+    old: PageAnswer | None = None
+    new: PageAnswer | None = None
+    problem: NotTested | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class StateSecurity:
     """What the browser and the server exchanged for the document of a state, and its password fields."""
@@ -130,6 +180,7 @@ class StateSecurity:
     document_headers: Mapping[str, str]
     secrets_in_addresses: tuple[str, ...] = ()  # Addresses requested since the state before, with secrets masked.
     password_fields: tuple[PasswordField, ...] = ()
+    log_out: LogOut | None = None  # None if no step since the state before has logged out.
 
 
 @dataclass(frozen=True, slots=True)

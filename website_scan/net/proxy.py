@@ -17,12 +17,14 @@ import socket
 import threading
 from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from website_scan.net.budget import MIB, Limits, Meter
 from website_scan.net.client import Network
 from website_scan.net.deadline import Deadline, GuardedSocket
 from website_scan.net.errors import BadResponse, Blocked, BudgetExceeded, NetError
+from website_scan.net.http.request import Request
+from website_scan.net.http.response import Response
 from website_scan.net.targets import InvalidUrl, Target, parse_target
 
 HOST = "127.0.0.1"
@@ -152,6 +154,16 @@ class BrowserProxy:
         """
         self._network.count_in_tunnel(host, port)
 
+    def fetch(self, request: Request) -> Response:
+        """Send a request of the scanner itself through the browser's network, within the browser's limits.
+
+        Redirects are not followed. Raises a NetError, or InvalidUrl.
+        """
+        target = request.url if isinstance(request.url, Target) else parse_target(request.url, self._network.policy)
+        self._require_own_port(target)
+        self._meter.request(target.host)
+        return self._network.fetch(replace(request, url=target))
+
     def close(self) -> None:
         """End all connections and stop listening."""
         with self._lock:
@@ -245,13 +257,17 @@ class BrowserProxy:
         try:
             # Only host and port are parsed, because paths are not restricted.
             target = parse_target(f"{'https' if is_tunnel else 'http'}://{host}/", self._network.policy)
-            own = self._only_port_of
-            if own is not None and own.host == target.host and own.port != target.port:
-                raise Blocked("The scan has cookies for another port of this host.")
+            self._require_own_port(target)
             return _Upstream(target, path, self._network.tunnel(target, self._meter))
         except (NetError, InvalidUrl) as error:
             self._record_refusal(host, error.code)
             return None
+
+    def _require_own_port(self, target: Target) -> None:
+        """Raise Blocked if the target is another port of the only host and port with cookies."""
+        own = self._only_port_of
+        if own is not None and own.host == target.host and own.port != target.port:
+            raise Blocked("The scan has cookies for another port of this host.")
 
     def _record_refusal(self, host: str, code: str) -> None:
         with self._lock:

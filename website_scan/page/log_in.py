@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from selectolax.lexbor import LexborNode
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from website_scan.net.targets import Target
 from website_scan.page.evidence import Document, Page
-from website_scan.page.markup import MAX_DEPTH, MAX_NODES, attribute, live
+from website_scan.page.markup import MAX_DEPTH, MAX_NODES, attribute, live, select
 from website_scan.urls import Url
 
-# Last path segments of log-in pages, without hyphens and underscores. The paths of servers for single sign-on are those
-# of OpenID Connect (Keycloak, Entra ID, Okta), SAML (Shibboleth, AD FS) and CAS.
-LOG_IN_SEGMENTS = frozenset(
+# Names of controls that log in, in lower case, without accents and spaces.
+LOG_IN_WORDS = frozenset(
     (
-        *("auth", "authenticate", "authentication", "authorize", "identifier", "login", "logon", "signin", "signon"),
-        *("oauth", "oauth2", "openidconnect", "saml", "saml2", "sessionnew", "sso", "wplogin"),
+        *("login", "logon", "signin", "signon"),
         *(
             "accedi",
             "acceder",
@@ -33,6 +31,24 @@ LOG_IN_SEGMENTS = frozenset(
         *("iniciarsesion", "inloggen", "loggain", "loggind", "logginn", "prihlaseni", "seconnecter", "zaloguj"),
     )
 )
+# Last path segments of log-in pages, without hyphens and underscores. The paths of servers for single sign-on are those
+# of OpenID Connect (Keycloak, Entra ID, Okta), SAML (Shibboleth, AD FS) and CAS.
+LOG_IN_SEGMENTS = LOG_IN_WORDS | {
+    *("auth", "authenticate", "authentication", "authorize", "identifier"),
+    *("oauth", "oauth2", "openidconnect", "saml", "saml2", "sessionnew", "sso", "wplogin"),
+}
+# Path segments of addresses and names of controls that log out, in the same languages.
+LOG_OUT_WORDS = frozenset(
+    (
+        *("logout", "logoff", "signout", "signoff"),
+        *("abmelden", "abmeldung", "ausloggen", "cerrarsesion", "deconnecter", "deconnexion", "desconectar"),
+        *("desconectarse", "disconnetti", "disconnettiti", "encerrarsessao", "loggaut", "loggav", "loggut", "logud"),
+        *("odhlaseni", "odhlasit", "scollegati", "terminarsessao", "terminarsesion", "uitloggen"),
+        *("wyloguj", "wylogowanie"),
+    )
+)
+# Names of controls that log out, as a whole. In longer names, these words have other meanings, too.
+LOG_OUT_NAMES = frozenset({"afmelden", "esci", "logaf", "sair", "salir"})
 # Last path segments of pages that create an account.
 REGISTRATION_SEGMENTS = frozenset(
     (
@@ -127,8 +143,17 @@ def _last_segments(url: Url) -> list[str]:
     return [*segments[-1:], "".join(segments[-2:])]
 
 
+def shows_log_in_field(tree: LexborHTMLParser) -> bool:
+    """Return True if the markup does not hide a field that only log-in forms have."""
+    return _shows(itertools.islice(select(tree, LOG_IN_FIELDS), MAX_NODES))
+
+
 def _has_field(document: Document, selector: str) -> bool:
-    return any(not any(map(_is_hidden, _with_ancestors(field))) for field in live(document, selector))
+    return _shows(live(document, selector))
+
+
+def _shows(fields: Iterable[LexborNode]) -> bool:
+    return any(not any(map(_is_hidden, _with_ancestors(field))) for field in fields)
 
 
 def _is_hidden(node: LexborNode) -> bool:

@@ -19,6 +19,7 @@ from website_scan.findings import ScanType
 PLANTED = {
     "account": {
         "password-paste": {"Signed out"},
+        "log-out": {"Signed out"},
         "session-fixation": {"Account", "Loans"},
         "secret-in-address": {"Account"},
         "private-cache": {"Account"},

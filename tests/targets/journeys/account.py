@@ -1,7 +1,7 @@
 """Site with a log-in, an account and a log-out.
 
 The faulty site blocks pasting of the password, keeps the session of before the log-in, sends the password in an
-address, lets caches store the account, and has a menu that only a mouse opens.
+address, lets caches store the account, has a menu that only a mouse opens, and deletes only the cookie on log-out.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ class _Account:
         return _page("Your account", body, ("Cache-Control", cache))
 
     def _log_out(self, session: str) -> Answer:
-        self._logged_in.discard(session)
+        if not self._is_faulty:
+            self._logged_in.discard(session)
         return Answer(
             status=303, headers=[("Location", "/"), ("Set-Cookie", "sessionid=; Path=/; Max-Age=0; HttpOnly")]
         )

@@ -37,7 +37,7 @@ EXAMPLES = {
         {
             "Account": {"session-fixation.same", "secret-in-address.sent", "private-cache.shared"},
             "Loans": {"session-fixation.same", "keyboard-reach.unreachable"},
-            "Signed out": {"password-paste.blocked"},
+            "Signed out": {"password-paste.blocked", "log-out.valid"},
         },
     ),
     "checkout": Example(

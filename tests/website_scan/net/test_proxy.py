@@ -18,6 +18,8 @@ from tests.targets.server import Answer, Certificate, Request, Site
 from tests.website_scan.net.seams import PUBLIC, Names, Wires
 from website_scan.net.budget import Limits
 from website_scan.net.client import Network
+from website_scan.net.errors import Blocked, BudgetExceeded
+from website_scan.net.http.request import Request as HttpRequest
 from website_scan.net.policy import Policy
 from website_scan.net.proxy import HEAD_TIMEOUT_S, MAX_CONNECTIONS, BrowserProxy, Refused
 from website_scan.net.targets import parse_target
@@ -94,6 +96,31 @@ def test_host_with_cookies_has_one_reachable_port() -> None:
             assert b" 403 " in answer(ask(proxy, f"CONNECT 127.0.0.1:{port.port} HTTP/1.1", "Host: x"))
             assert answer(ask(proxy, f"GET {port.url_as('localhost')}/ HTTP/1.1", "Host: x")).endswith(b"Hello")
         assert port.connections == 1
+
+
+def test_request_of_the_scanner_is_sent_without_following_redirects(proxy: BrowserProxy) -> None:
+    with Site({"/": Answer.redirect("/next")}) as site:
+        response = proxy.fetch(HttpRequest(f"{site.url}/", headers={"Cookie": "id=1"}))
+    assert (response.status, proxy.connections) == (302, 1)
+    assert [(request.path, request.header("Cookie")) for request in site.requests] == [("/", "id=1")]
+
+
+def test_request_of_the_scanner_obeys_the_rules_of_the_proxy() -> None:
+    with Site({"/": Answer("Hello")}) as site, Site({"/": Answer("Hello")}) as other:
+        with proxied(only_port_of=parse_target(f"{site.url}/", POLICY)) as proxy:
+            with pytest.raises(Blocked):
+                proxy.fetch(HttpRequest(f"{other.url}/"))
+            with pytest.raises(Blocked):
+                proxy.fetch(HttpRequest("http://10.0.0.1/"))
+        with proxied(limits=Limits(requests=1)) as proxy:
+            proxy.fetch(HttpRequest(f"{site.url}/"))
+            with pytest.raises(BudgetExceeded):
+                proxy.fetch(HttpRequest(f"{site.url}/"))
+    assert (len(site.requests), len(other.requests)) == (1, 0)
+
+
+def test_request_does_not_show_its_headers() -> None:
+    assert "abc123" not in repr(HttpRequest("https://site.example.com/", headers={"Cookie": "id=abc123"}))
 
 
 def test_plain_request_is_forwarded(proxy: BrowserProxy) -> None:

@@ -48,6 +48,7 @@ class DocumentRecord:
 
     loader: str
     url: str = ""
+    method: str = ""
     status: int | None = None
     headers: dict[str, str] = field(default_factory=dict)
     error: str = ""
@@ -235,7 +236,7 @@ class PageActivity:
             if self._pending is None or self._pending.loader != id:
                 self._pending = _new_document(id, url)
                 self._pending.relay.forward("Network.requestWillBeSent", event)
-            self._pending.url = url
+            self._pending.url, self._pending.method = url, str(event["request"].get("method", ""))
         if url.startswith(("http:", "https:")) and "redirectResponse" not in event:
             self.requests += 1
             if kind not in LONG_LIVED_TYPES:

@@ -8,7 +8,7 @@ import hmac
 import re
 import secrets as random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,9 +23,11 @@ from website_scan.journeys.walk import (
     Interaction,
     KeyboardReach,
     LiveMessage,
+    LogOut,
     OpenDialog,
     PasswordField,
     SilentMessage,
+    StateSecurity,
     StorageEntry,
 )
 
@@ -197,6 +199,24 @@ class FactReader:
         return tuple(
             StorageEntry(item["area"], item["key"], self._kind(item["key"], item["value"]), int(item["length"]))
             for item in await world.call("storage")
+        )
+
+    async def security(
+        self,
+        world: World,
+        cookies: Sequence[Mapping[str, Any]],
+        headers: Mapping[str, str],
+        addresses: Iterable[str],
+        log_out: LogOut | None,
+    ) -> StateSecurity:
+        """Return what the checks of security judge in a state. `addresses` are those with secrets."""
+        return StateSecurity(
+            cookies=self.cookies(cookies),
+            storage=await self.storage(world),
+            document_headers=headers,
+            secrets_in_addresses=tuple(addresses),
+            password_fields=await self.password_fields(world),
+            log_out=log_out,
         )
 
     def _kind(self, key: str, value: str) -> str:

@@ -65,6 +65,7 @@ class WalkRequest:
     color_scheme: str = "light"
     credentials: OriginCredentials | None = None
     ignores_certificate_errors: bool = False
+    tests_log_out: bool = False  # True to request a private page again after a log-out (see log_out.py).
     has_pictures: bool = True  # True for a picture of each step. Failures always have one.
     limits: Limits = LIMITS
     report_progress: Callable[[int], None] = lambda _: None

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from website_scan.browser.evidence import BrowserLoad
+from website_scan.journeys.journey import Journey, Judge, StateRule
 from website_scan.journeys.walk import (
     Cookie,
     Focus,
@@ -71,6 +72,19 @@ class Walk:
     def keyboard(self) -> tuple[KeyboardReach, ...]:
         """Return whether the keyboard reaches the elements of the pointer steps."""
         return tuple(step.keyboard for step in self.steps if step.keyboard is not None)
+
+
+def state_name(journey: Journey, number: int, result: StepResult) -> str | None:
+    """Return the name of the state after a step, counted from 0. Empty for its title, None if it is not judged."""
+    rule, steps = journey.rule, journey.steps
+    step = steps[number]
+    if isinstance(step, Judge):
+        return step.name
+    if number + 1 < len(steps) and isinstance(steps[number + 1], Judge):
+        return None  # The next step judges the same page.
+    is_last = number + 1 == len(steps)
+    is_judged = (rule is StateRule.NAVIGATIONS and (result.navigated or is_last)) or (rule is StateRule.END and is_last)
+    return "" if is_judged else None
 
 
 def unique_name(name: str, states: Sequence[State]) -> str:

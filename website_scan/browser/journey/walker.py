@@ -20,8 +20,9 @@ from website_scan.browser.journey.facts import FactReader, StepFacts
 from website_scan.browser.journey.failures import BUSY, Deadline, StepFailed
 from website_scan.browser.journey.guard import Guard
 from website_scan.browser.journey.load_recorder import LoadRecorder
+from website_scan.browser.journey.log_out import LogOutTest
 from website_scan.browser.journey.request import WalkRequest
-from website_scan.browser.journey.result import State, Walk, unique_name
+from website_scan.browser.journey.result import State, Walk, state_name, unique_name
 from website_scan.browser.journey.secrets import SecretMask
 from website_scan.browser.journey.state_evidence import (
     PageTools,
@@ -42,10 +43,9 @@ from website_scan.journeys.journey import (
     Judge,
     KeyDown,
     Navigate,
-    StateRule,
     Step,
 )
-from website_scan.journeys.walk import Cookie, LiveMessage, Picture, StateSecurity, StepResult, StepStatus
+from website_scan.journeys.walk import Cookie, LiveMessage, Picture, StepResult, StepStatus
 from website_scan.messages import counted
 from website_scan.net.budget import Meter
 from website_scan.net.errors import BudgetExceeded
@@ -171,7 +171,7 @@ class Walker:
             self._steps.append(result)
             if result.status is StepStatus.FAILED:
                 return result.problem
-            if (name := self._state_name(number, step, result)) is not None:
+            if (name := state_name(self._request.journey, number, result)) is not None:
                 await self._judge_in_time(number, name)
             self._request.report_progress(number + 1)
         return ""
@@ -198,6 +198,7 @@ class Walker:
         self._camera = MaskedCamera(await context.open_session(), self._frames, self._mask, self._request.allowed)
         self._reader = FactReader(page, self._mask)
         self._runner = StepRunner(page, self._frames, self._activity, self._request, self._mask)
+        self._log_out_test = LogOutTest(page, self._activity, self._request, self._mask, self._browser.version)
 
     async def _execute(self, number: int, step: Step) -> StepResult:
         """Execute a step. Returns its result, also if the step has failed."""
@@ -217,6 +218,7 @@ class Walker:
                 await deadline.run(self._guard.watch_all())
             if isinstance(step, Click):
                 keyboard = await self._read_keyboard(number, step, deadline)
+            await self._log_out_test.before_step(step, keyboard, self._facts.focus)
             await self._start_recorder(step, deadline)
             await self._runner.run(step, deadline)
             await self._runner.finish(step, moves, deadline)
@@ -312,19 +314,6 @@ class Walker:
         except (ProtocolError, BrowserFailed, ScriptFailed, TimeoutError):
             return None
 
-    def _state_name(self, number: int, step: Step, result: StepResult) -> str | None:
-        """Return the name of the state after a step. Empty for its title, None if it is not judged."""
-        if isinstance(step, Judge):
-            return step.name
-        rule, steps = self._request.journey.rule, self._request.journey.steps
-        if number + 1 < len(steps) and isinstance(steps[number + 1], Judge):
-            return None  # The next step judges the same page.
-        is_last = number + 1 == len(steps)
-        is_judged = (rule is StateRule.NAVIGATIONS and (result.navigated or is_last)) or (
-            rule is StateRule.END and is_last
-        )
-        return "" if is_judged else None
-
     async def _judge_in_time(self, number: int, name: str) -> None:
         """Judge the page as a state. A page that cannot be judged does not end the journey."""
         if len(self._states) >= self._request.max_states:
@@ -349,7 +338,7 @@ class Walker:
 
     async def _judge(self, number: int, name: str, limit_s: float) -> None:
         """Collect the evidence of the page as it stands now, as a state."""
-        activity, request = self._activity, self._request
+        activity, request, ends = self._activity, self._request, Deadline.after(limit_s)
         await activity.settle(limit_s / 3)
         await wait_for_calm_document(self._page, min(2.0, limit_s / 3))
         is_navigation = activity.documents != self._last_document
@@ -365,6 +354,8 @@ class Walker:
         world = await self._frames.main()
         self._messages += await self._reader.late_messages(world)
         title = evidence.screen.title if evidence.screen else ""
+        markup = evidence.layout.markup if evidence.layout else None
+        log_out = await self._log_out_test.after_log_out(markup, ends)
         self._states.append(
             State(
                 name=unique_name(name or title or f"Step {number + 1}", self._states),
@@ -374,13 +365,9 @@ class Walker:
                 is_navigation=is_navigation,
                 status=document.status,
                 evidence=evidence,
-                document=evidence.layout.markup if evidence.layout else None,
-                security=StateSecurity(
-                    cookies=self._reader.cookies(await self._context.cookies()),
-                    storage=await self._reader.storage(world),
-                    document_headers=document.headers,
-                    secrets_in_addresses=tuple(activity.addresses_with_secrets),
-                    password_fields=await self._reader.password_fields(world),
+                document=markup,
+                security=await self._reader.security(
+                    world, await self._context.cookies(), document.headers, activity.addresses_with_secrets, log_out
                 ),
                 focus=self._facts.focus,
                 dialogs=self._facts.dialogs,

@@ -37,7 +37,7 @@ class Request:
 
     url: Target | str
     method: str = "GET"
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # They may contain credentials.
     body: bytes | None = None
     max_bytes: int | None = None
     timeout_s: float | None = None

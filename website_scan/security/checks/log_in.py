@@ -10,19 +10,36 @@ from typing import Annotated, ClassVar
 from website_scan.browser.journey.judged import JourneyState
 from website_scan.catalogue import Category, check
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
-from website_scan.journeys.walk import Cookie
+from website_scan.journeys.walk import Cookie, NotTested, PageAnswer
 from website_scan.messages import excerpt
 from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, Warn, outcome
 from website_scan.page.evidence import Page
+from website_scan.page.log_in import ACCESS_REFUSED
 from website_scan.page.registrable_domain import is_same_site
 from website_scan.places import Column, Identity, Place, as_host, as_name, as_prose, as_written
 from website_scan.security.cookies import names_session
-from website_scan.values import Code, Count, Number
+from website_scan.values import Address, Code, Count, Number
 
 CATEGORY = Category("Log-in", weight=20)
 
 NO_LOG_IN = NotApplicable("The journey is not logged in.")
 NO_SECRET = NotApplicable("The journey has typed no secret before this state.")
+# Reasons why a log-out cannot be judged.
+UNTESTED_LOG_OUTS = {
+    NotTested.NO_COOKIES: NotApplicable("The browser had no cookies for the page before the log-out."),
+    NotTested.NOT_REPEATABLE: NotApplicable(
+        "The page before the log-out cannot be requested again, because a form has opened it, or its address has a "
+        "secret."
+    ),
+    NotTested.UNREADABLE: NotApplicable("The browser has not stored the page before the log-out."),
+    NotTested.NOT_LOGGED_OUT: NotApplicable("This state does not show that the log-out has succeeded."),
+    NotTested.NO_SIGN: NotApplicable(
+        "The HTML of the page before the log-out, as sent by the server, does not show that somebody is logged in."
+    ),
+    NotTested.CACHED: NotApplicable("After the log-out, a cache and not the server has answered."),
+    NotTested.UNANSWERED: NotApplicable("After the log-out, the server has not shown whether the session exists."),
+}
+OK = 200
 MAX_SESSION_DAYS = 90
 DAY_S = 86_400.0
 DIRECTIVE = re.compile(r"[\w-]+")
@@ -154,6 +171,42 @@ def session_lifetime(state: JourneyState, page: Page) -> Verdict:
 
 
 @check(
+    "log-out",
+    name="Log-out ends the session",
+    outcomes={"valid": "Session is still valid after the log-out"},
+    why="Whoever has copied the session's cookies, for example on a shared computer, can use the account after the "
+    "log-out.",
+    judged="The page before the log-out is requested again. With the cookies from before, it is still the private "
+    "page, and with those that the browser has after the log-out, it is not.",
+    severity=MEDIUM,
+    fix="Delete the session on the server when somebody logs out, such as with `session_destroy()` in PHP, and not "
+    "only its cookie in the browser. Servers that store no sessions need a list of revoked tokens.",
+    references=("OWASP ASVS 5.0, section 7.4.1", "CWE-613"),
+)
+def log_out(state: JourneyState) -> Verdict:
+    """A public page may show its user, too, so only what it does not show without the log-in counts."""
+    test = state.state.security.log_out
+    if test is None:
+        return NotApplicable("The journey has not logged out since the state before.")
+    if test.problem is not None or test.page is None or test.old is None:
+        return UNTESTED_LOG_OUTS[test.problem or NotTested.UNANSWERED]
+    page, old, new = test.page, test.old, test.new
+    url = Address(test.url)
+    if _refuses(old):
+        return Pass("{url} is not shown with the cookies from before the log-out.", url=url)
+    if old.status != OK or new is None or not (new.status == OK or _refuses(new)):
+        return UNTESTED_LOG_OUTS[NotTested.UNANSWERED]
+    remaining = page.signs & old.signs
+    if not remaining:
+        return Pass("{url} shows no user any more with the cookies from before the log-out.", url=url)
+    if not remaining - new.signs:
+        return NotApplicable("The page before the log-out looks the same without a log-in.")
+    if not old.resembles_page or (old.asks_log_in and not page.asks_log_in):
+        return NotApplicable("After the log-out, the page is another one, which may or may not be private.")
+    return Fail("valid", "{url} is still shown with the cookies from before the log-out.", url=url)
+
+
+@check(
     "secret-in-address",
     name="No secret is sent in an address",
     outcomes={
@@ -249,6 +302,10 @@ def private_cache(state: JourneyState, page: Page) -> Verdict:
             "stored", "Cache-Control is {value}, without {missing}.", value=Code(value), missing=Code("no-store")
         )
     return Warn("stored", "The page is sent without Cache-Control.")
+
+
+def _refuses(answer: PageAnswer) -> bool:
+    return answer.redirects or answer.status in ACCESS_REFUSED
 
 
 def _is_session(cookie: Cookie) -> bool:

@@ -43,7 +43,7 @@ EXAMPLES = {
         {
             "Account": {"session-fixation.same", "secret-in-address.sent", "private-cache.shared"},
             "Loans": {"session-fixation.same", "keyboard-reach.unreachable"},
-            "Signed out": {"password-paste.blocked"},
+            "Signed out": {"password-paste.blocked", "log-out.valid"},
         },
     ),
     "checkout": Example(
@@ -81,6 +81,7 @@ def judge(browser: WarmBrowser, name: str, *, is_faulty: bool) -> tuple[JudgedSt
                 user_agent=POLICY.user_agent,
                 allowed=site_addresses(journey),
                 secrets=example.secrets,
+                tests_log_out=True,
             )
             walk = browser.walk(request)
     assert walk.problem == ""

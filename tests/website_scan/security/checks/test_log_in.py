@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from tests.website_scan.cast import outcome, rows
 from tests.website_scan.journey_cast import cookie, journey_state
 from tests.website_scan.security.cast import page
-from website_scan.journeys.walk import PasswordField, StorageEntry
+from website_scan.journeys.walk import LogOut, NotTested, PageAnswer, PasswordField, StorageEntry
 from website_scan.security.checks import log_in as checks
 
 OLD, NEW = cookie("sessionid", "old"), cookie("sessionid", "new")
@@ -17,6 +18,9 @@ SECRET = StorageEntry("sessionStorage", "form", "secret", 20)
 OTHER = StorageEntry("localStorage", "theme", "other", 4)
 PASSWORD_PAGE = '<html><body><form><input name="p" type="password"></form></body></html>'
 PRIVATE_PAGE = "<html><body><p>Signed in as {{user}}</p></body></html>"
+ACCOUNT = PageAnswer(200, has_log_out=True, shows_secret=True, resembles_page=True)
+LOG_IN_PAGE = PageAnswer(200, asks_log_in=True)
+REDIRECT = PageAnswer(302, redirects=True)
 DAY_S = 86_400.0
 
 
@@ -66,6 +70,54 @@ def test_session_lifetime(lifetime_s: float | None, expected: str) -> None:
 def test_session_lifetime_without_log_in_is_not_applicable() -> None:
     state = journey_state(cookies=[cookie("sessionid", expires_in_s=900 * DAY_S)])
     assert outcome(checks.session_lifetime(state, page())) == "n/a"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (ACCOUNT, LOG_IN_PAGE, "valid"),
+        (ACCOUNT, REDIRECT, "valid"),
+        (ACCOUNT, PageAnswer(403), "valid"),
+        (REDIRECT, None, "pass"),
+        (PageAnswer(401), None, "pass"),
+        (PageAnswer(403), None, "pass"),
+        (LOG_IN_PAGE, LOG_IN_PAGE, "pass"),
+        (PageAnswer(200), PageAnswer(200), "pass"),
+        # The page shows its user, and the control to log out, only with the cookies from before.
+        (ACCOUNT, replace(ACCOUNT, has_log_out=False), "valid"),
+        (replace(ACCOUNT, shows_secret=False), LOG_IN_PAGE, "valid"),
+        (replace(ACCOUNT, has_log_out=False), LOG_IN_PAGE, "valid"),
+        (ACCOUNT, ACCOUNT, "n/a"),  # The page is public, or the browser is still logged in.
+        # The log-in form has the user's name.
+        (replace(LOG_IN_PAGE, shows_secret=True), LOG_IN_PAGE, "n/a"),
+        (replace(ACCOUNT, asks_log_in=True), LOG_IN_PAGE, "n/a"),
+        (replace(ACCOUNT, resembles_page=False), LOG_IN_PAGE, "n/a"),
+        (PageAnswer(302), None, "n/a"),  # It redirects to itself.
+        (PageAnswer(503), None, "n/a"),
+        (PageAnswer(404), None, "n/a"),
+        (ACCOUNT, PageAnswer(429), "n/a"),
+        (ACCOUNT, None, "n/a"),
+    ],
+)
+def test_log_out(old: PageAnswer, new: PageAnswer | None, expected: str) -> None:
+    test = LogOut("https://site.example.com/account", ACCOUNT, old, new)
+    assert outcome(checks.log_out(journey_state(security={"log_out": test}))) == expected
+
+
+def test_log_in_field_of_the_private_page_is_no_sign_of_a_log_out() -> None:
+    page = replace(ACCOUNT, asks_log_in=True)  # For example, it changes the password.
+    test = LogOut("https://site.example.com/account", page, page, LOG_IN_PAGE)
+    assert outcome(checks.log_out(journey_state(security={"log_out": test}))) == "valid"
+
+
+@pytest.mark.parametrize("problem", NotTested)
+def test_log_out_that_was_not_tested_is_not_applicable(problem: NotTested) -> None:
+    state = journey_state(security={"log_out": LogOut(problem=problem)})
+    assert outcome(checks.log_out(state)) == "n/a"
+
+
+def test_state_without_log_out_is_not_applicable() -> None:
+    assert outcome(checks.log_out(journey_state(before=[OLD], cookies=[NEW]))) == "n/a"
 
 
 @pytest.mark.parametrize(
