@@ -15,6 +15,7 @@ from tests.targets.server import Answer, Request, Route, Site
 from tests.website_scan.browser.journey.walks import css, named, page, require_done, walk
 from tests.website_scan.cast import outcome
 from website_scan.browser.journey.judged import journey_states
+from website_scan.browser.journey.log_out import MAX_BODY_BYTES
 from website_scan.browser.journey.result import Walk
 from website_scan.browser.visit import Part
 from website_scan.browser.warm import WarmBrowser
@@ -29,7 +30,7 @@ from website_scan.journeys.journey import (
     Step,
     WaitForElement,
 )
-from website_scan.journeys.walk import LogOut, NotTested
+from website_scan.journeys.walk import LogOut, NotTested, PageAnswer
 from website_scan.net.budget import Limits
 from website_scan.security.checks.log_in import log_out as check
 
@@ -206,6 +207,14 @@ def test_page_that_a_form_has_opened_is_not_requested_again(browser: WarmBrowser
     assert len(requests_to(site, "/welcome")) == 1
 
 
+def test_page_whose_address_logs_out_is_not_requested_again(browser: WarmBrowser) -> None:
+    service = Service(ends_session=False, private=lambda _: page(f'{SIGNED_IN}<a href="/logout">Leave</a>', "Account"))
+    with Site(service.routes() | {"/logout": page(BUTTON)}) as site:
+        walked = log_out_of(browser, site, Click(target=named("Leave")), LOG_OUT, JUDGE)
+        assert result_of(walked) == LogOut(problem=NotTested.NOT_REPEATABLE)
+    assert len(requests_to(site, "/logout")) == 1
+
+
 @pytest.mark.parametrize("query", [f"?user={USER}", f"?session={SESSION}"])
 def test_address_with_a_secret_or_a_session_is_not_requested_again(browser: WarmBrowser, query: str) -> None:
     service = Service(ends_session=False)
@@ -320,6 +329,13 @@ def test_endless_answer_is_cut(browser: WarmBrowser) -> None:
 
     with Site(Service(public=send_without_end).routes()) as site:
         assert verdict(log_out_of(browser, site)) == "pass"
+
+
+def test_only_the_beginning_of_an_answer_is_read(browser: WarmBrowser) -> None:
+    with Site(Service(public=lambda _: page("x" * MAX_BODY_BYTES + LOG_IN)).routes()) as site:
+        result = result_of(log_out_of(browser, site))
+    assert result is not None
+    assert result.old == PageAnswer(200)
 
 
 def test_cached_answer_is_not_judged(browser: WarmBrowser) -> None:
