@@ -69,6 +69,7 @@ HARMLESS = {
     "website_scan/browser/journey/failures.py": {"asyncio"},
     "website_scan/browser/journey/finder.py": {"asyncio"},
     "website_scan/browser/journey/inputs.py": {"asyncio"},
+    "website_scan/browser/journey/log_out.py": {"asyncio"},
     "website_scan/browser/journey/state_evidence.py": {"asyncio"},
     "website_scan/browser/journey/walker.py": {"asyncio"},
     "website_scan/browser/load.py": {"asyncio"},
