@@ -41,7 +41,8 @@ class Progress:
     """Progress of the scan of one page. `percent` never decreases for a page.
 
     `page` counts the pages of the call from 1, in the order of their URLs. `phase` is "connecting", "collecting",
-    "checking" or "done". `checks_done` and `checks_total` are numbers of checks of all types.
+    "checking" or "done". `checks_done` and `checks_total` are numbers of checks of all types; the total includes checks
+    that turn out not to apply.
     """
 
     url: str

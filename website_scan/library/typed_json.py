@@ -46,14 +46,22 @@ def validated(kind: Any, value: object, path: str = "") -> Any:
 
 
 def _member(kinds: tuple[Any, ...], value: object, path: str) -> Any:
-    """Return a value of one of the types. The message is that of the last type."""
+    """Return a value of one of the types. The message is that of the last type that the value could have."""
     problem = InvalidJson(f"{path} has another type.")
-    for kind in kinds:
+    for kind in [kind for kind in kinds if _is_chosen(kind, value)] or kinds:
         try:
             return validated(kind, value, path)
         except InvalidJson as error:
             problem = error
     raise problem
+
+
+def _is_chosen(kind: Any, value: object) -> bool:
+    """Return False if a key of the object, such as `status`, chooses another type."""
+    if not is_typeddict(kind) or not isinstance(value, dict):
+        return True
+    literals = {key: get_args(hint) for key, (hint, _) in _hints(kind).items() if get_origin(hint) is Literal}
+    return all(value.get(key) in choices for key, choices in literals.items())
 
 
 @cache
