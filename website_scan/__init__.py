@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         InvalidUrl,
         WebsiteScanError,
     )
-    from website_scan.library.options import STANDARDS, TYPES, Credentials
+    from website_scan.library.options import STANDARDS, TYPES, ColorScheme, Credentials, ScanType
     from website_scan.library.results import (
         Cap,
         Category,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         PlugIn,
         RepeatedCheck,
         Report,
+        Severity,
         SkippedCheck,
         Snippet,
         Value,
@@ -49,10 +50,10 @@ _MODULES = {
     "criteria": ("Conformance", "Criterion", "CriterionCheck", "conformance"),
     "documents": ("FORMATS", "document", "read"),
     "errors": ("Blocked", "BrowserUnavailable", "InvalidDocument", "InvalidOption", "InvalidUrl", "WebsiteScanError"),
-    "options": ("STANDARDS", "TYPES", "Credentials"),
+    "options": ("STANDARDS", "TYPES", "ColorScheme", "Credentials", "ScanType"),
     "results": (
         *("Cap", "Category", "Detail", "Failure", "Finding", "Fix", "OmittedCheck", "PageResult", "PassedCheck"),
-        *("Place", "PlugIn", "RepeatedCheck", "Report", "SkippedCheck", "Snippet", "Value"),
+        *("Place", "PlugIn", "RepeatedCheck", "Report", "Severity", "SkippedCheck", "Snippet", "Value"),
     ),
     "scanning": ("Progress", "scan", "scan_pages"),
 }
@@ -69,6 +70,7 @@ __all__ = [
     "Category",
     "Change",
     "ChangedPlace",
+    "ColorScheme",
     "Conformance",
     "Credentials",
     "Criterion",
@@ -90,6 +92,8 @@ __all__ = [
     "Progress",
     "RepeatedCheck",
     "Report",
+    "ScanType",
+    "Severity",
     "SkippedCheck",
     "Snippet",
     "Value",
@@ -104,16 +108,18 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    """Import a public name at its first use."""
-    for module, names in _MODULES.items():
-        if name in names:
-            from importlib import import_module
+if not TYPE_CHECKING:
+    # For type checkers, the module has no other names than those above.
+    def __getattr__(name: str) -> object:
+        """Import a public name at its first use."""
+        for module, names in _MODULES.items():
+            if name in names:
+                from importlib import import_module
 
-            value: object = getattr(import_module(f"website_scan.library.{module}"), name)
-            globals()[name] = value
-            return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+                value: object = getattr(import_module(f"website_scan.library.{module}"), name)
+                globals()[name] = value
+                return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from website_scan import environment
 from website_scan import settings as scanning
 from website_scan.browser.visit import Browser
 from website_scan.environment import Exemption
@@ -34,11 +33,6 @@ if TYPE_CHECKING:
     from website_scan.browser.warm import WarmBrowser
 
 logger = logging.getLogger(__name__)
-
-
-def invalid_settings() -> list[str]:
-    """Return a sentence for each environment variable of scans that is invalid."""
-    return [str(problem) for problem in environment.problems if problem.name.startswith("SCAN_")]
 
 
 def policy_of_settings(allowed_networks: Iterable[Exemption] = ()) -> Policy:

@@ -18,7 +18,7 @@ from website_scan.command.scanned_reports import scanned_report
 from website_scan.command.terminal import write_err
 from website_scan.errors import Refusal
 from website_scan.evidence_cache import EvidenceCache, InMemoryEvidence
-from website_scan.local_scans import invalid_settings, new_browser, scan_address
+from website_scan.local_scans import new_browser, scan_address
 from website_scan.net.client import Network
 from website_scan.net.credentials import OriginCredentials
 from website_scan.net.errors import Blocked
@@ -52,7 +52,7 @@ def scan_pages(options: Options, progress: ProgressLine) -> Iterator[list[Comman
 
 def refuse_invalid_settings() -> None:
     """Raise WrongUsage if an environment variable of scans is invalid."""
-    if problems := invalid_settings():
+    if problems := scanning.invalid_settings():
         raise WrongUsage("\n".join(problems))
 
 

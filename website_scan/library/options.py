@@ -13,7 +13,6 @@ from website_scan.environment import Exemption
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType as Type
 from website_scan.library.errors import Blocked, InvalidOption, InvalidUrl
-from website_scan.local_scans import invalid_settings
 from website_scan.net import errors as net_errors
 from website_scan.net.credentials import OriginCredentials, parse
 from website_scan.net.policy import Policy
@@ -106,7 +105,7 @@ def parse_standard(standard: str, level: str) -> tuple[Standard, str]:
 
 def refuse_invalid_settings() -> None:
     """Raise InvalidOption if an environment variable of scans is invalid."""
-    if problems := invalid_settings():
+    if problems := scanning.invalid_settings():
         raise InvalidOption("\n".join(problems))
 
 

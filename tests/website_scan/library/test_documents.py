@@ -86,7 +86,7 @@ def test_standard_and_level_of_a_document(site: Site) -> None:
 )
 def test_unknown_formats_and_standards_are_refused(options: dict[str, str]) -> None:
     with pytest.raises(website_scan.InvalidOption):
-        website_scan.document(page_results([judged_report(check_result("hsts"))]), **options)  # type: ignore[arg-type]
+        website_scan.document(page_results([judged_report(check_result("hsts"))]), **options)
     with pytest.raises(website_scan.InvalidOption):
         website_scan.document([], "json")
 

@@ -107,7 +107,7 @@ def test_every_name_is_importable_and_listed() -> None:
         website_scan.moods  # type: ignore[attr-defined]  # noqa: B018
     lazy = {name for names in website_scan._MODULES.values() for name in names}
     assert {*website_scan.__all__} == lazy | {"__version__"}
-    (branch,) = [node for node in ast.parse(inspect.getsource(website_scan)).body if isinstance(node, ast.If)]
+    branch, _ = [node for node in ast.parse(inspect.getsource(website_scan)).body if isinstance(node, ast.If)]
     typed = {alias.name for node in branch.body if isinstance(node, ast.ImportFrom) for alias in node.names}
     assert typed == lazy
 
@@ -120,7 +120,9 @@ def test_every_public_name_has_a_docstring() -> None:
 
 
 def test_star_import_gives_the_public_names() -> None:
-    names = run_python("from website_scan import *; print(*sorted(name for name in dir() if name[0].isalpha()))").split()
+    names = run_python(
+        "from website_scan import *; print(*sorted(name for name in dir() if name[0].isalpha()))"
+    ).split()
     assert names == sorted(name for name in website_scan.__all__ if name[0].isalpha())
 
 

@@ -15,7 +15,6 @@ import website_scan
 from tests.targets.server import Answer, Certificate, Request, Site
 from website_scan import settings as scanning
 from website_scan.environment import Problem, problems
-from website_scan.library.options import ScanType
 
 LOOPBACK = ("127.0.0.0/8",)
 PAGE = "<!doctype html><html lang=en><meta charset=utf-8><title>{0}</title><h1>{0}</h1><img src=/tea.png>"
@@ -27,7 +26,7 @@ def site() -> Iterator[Site]:
         yield running
 
 
-def scan(site: Site, *types: ScanType, path: str = "/") -> website_scan.PageResult:
+def scan(site: Site, *types: website_scan.ScanType, path: str = "/") -> website_scan.PageResult:
     return website_scan.scan(f"{site.url}{path}", types or None, browser=False, allow_networks=LOOPBACK)
 
 
