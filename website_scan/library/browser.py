@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import queue
 import threading
@@ -39,6 +40,8 @@ class Browser:
         if first is None:
             raise BrowserUnavailable(reason_without_browser())
         self._free.put(first)
+        # A program that ends without closing the browser must not leave its processes.
+        atexit.register(self.close)
 
     def __enter__(self) -> Browser:
         return self
@@ -56,6 +59,7 @@ class Browser:
                     browsers |= {free} if (free := self._free.get_nowait()) else set()
         for browser in browsers:
             browser.abandon()
+        atexit.unregister(self.close)
         # Wake up all scans that wait for a browser.
         self._free.put(None)
 

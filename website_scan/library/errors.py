@@ -8,9 +8,12 @@ class WebsiteScanError(Exception):
 
 
 class InvalidUrl(WebsiteScanError, ValueError):
-    """Raised for a URL that is not http(s), is malformed, or has a forbidden part or port. `url` is the URL."""
+    """Raised for a URL that is not http(s), is malformed, or has a forbidden part or port.
 
-    def __init__(self, url: object, message: str) -> None:
+    `url` is the URL, without a password.
+    """
+
+    def __init__(self, url: str, message: str) -> None:
         super().__init__(url, message)
         self.url = url
         self.message = message

@@ -26,6 +26,8 @@ TYPES: tuple[ScanType, ...] = ("security", "performance", "accessibility", "seo"
 STANDARDS: tuple[str, ...] = tuple(standard.value for standard in Standard)
 MAX_WORKERS = 32
 MAX_TIME_LIMIT_S = 3600
+# Maximum length of a URL in a message.
+MAX_URL_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -110,19 +112,19 @@ def refuse_invalid_settings() -> None:
 
 
 def parse_url(url: str, policy: Policy) -> Target:
-    """Return the page to scan. Raises InvalidUrl and Blocked."""
+    """Return the page to scan. Raises InvalidUrl and Blocked, which contain no password."""
+    public = _hide_password(str(url))
+    label = public[:MAX_URL_CHARACTERS] or "(empty)"
     try:
         return parse_target(url, policy)
     except net_errors.Blocked as refusal:
-        raise Blocked(url, f"{_public(url)}: {refusal} The argument allow_networks can allow it.") from None
+        raise Blocked(public, f"{label}: {refusal} The argument allow_networks can allow it.") from None
     except Refusal as refusal:
-        raise InvalidUrl(url, f"{_public(url)}: {refusal}") from None
+        raise InvalidUrl(public, f"{label}: {refusal}") from None
 
 
-def _public(url: object) -> str:
-    """Return a URL for a message, without a user name and password."""
-    text = str(url)[:200]
-    return f"…@{text.rpartition('@')[2]}" if "@" in text else text or "(empty)"
+def _hide_password(url: str) -> str:
+    return f"…@{url.rpartition('@')[2]}" if "@" in url else url
 
 
 def credentials_by_origin(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -174,24 +176,48 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_interrupted_scan_leaves_no_process(site: Site, workers: int) -> None:
+# This program ends without closing its browser.
+FORGETFUL_PROGRAM = """
+import sys, psutil, website_scan
+browser = website_scan.Browser()
+page = website_scan.scan(sys.argv[1], "accessibility", browser=browser, allow_networks=["127.0.0.0/8"])
+assert page["accessibility"].browser
+print(*[process.pid for process in psutil.Process().children(recursive=True)])
+"""
+
+
+def start_program(code: str, *arguments: str) -> subprocess.Popen[str]:
+    """Start a Python program that may use the browser."""
     program = find_browser("auto")
     assert program is not None
-    with subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED_PROGRAM, f"{site.url}/waits", str(workers)],
+    sandbox = "off" if sandbox_problem(program) else "on"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
         cwd=ROOT,
-        env={"PATH": "/usr/bin:/bin", "SCAN_BROWSER": str(program)}
-        | ({"SCAN_BROWSER_SANDBOX": "off"} if sandbox_problem(program) else {}),
+        env={"PATH": os.environ["PATH"], "SCAN_BROWSER": str(program), "SCAN_BROWSER_SANDBOX": sandbox},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    ) as running:
+    )
+
+
+def test_program_that_forgets_to_close_its_browser_leaves_no_process(site: Site) -> None:
+    with start_program(FORGETFUL_PROGRAM, f"{site.url}/") as running:
+        output, errors = running.communicate(timeout=100)
+    assert running.returncode == 0, errors
+    pids = [int(pid) for pid in output.split()]
+    assert pids
+    wait_until(lambda: not any(psutil.pid_exists(pid) for pid in pids), 10)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_interrupted_scan_leaves_no_process(site: Site, workers: int) -> None:
+    with start_program(INTERRUPTED_PROGRAM, f"{site.url}/waits", str(workers)) as running:
         try:
             wait_until(lambda: site.paths().count("/waiting.js") >= workers, 60)
             started = psutil.Process(running.pid).children(recursive=True)
             assert any("chrom" in process.name() for process in started)
-            running.send_signal(2)
+            running.send_signal(signal.SIGINT)
             output, errors = running.communicate(timeout=20)
         finally:
             running.kill()
