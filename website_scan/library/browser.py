@@ -64,7 +64,7 @@ class Browser:
         self._free.put(None)
 
     @contextlib.contextmanager
-    def _lease(self) -> Iterator[WarmBrowser]:
+    def _reserve(self) -> Iterator[WarmBrowser]:
         """Return a context manager with a browser that no other scan uses. Waits for one. Raises InvalidOption."""
         browser = self._free.get()
         with self._lock:

@@ -166,7 +166,7 @@ class _Plan:
         """Scan the page at this position. Raises InvalidOption if the browser is closed."""
         if browser is None or not any(scan_type.uses_browser for scan_type in self.types):
             return self._scan_page(number, None)
-        with browser._lease() as program:
+        with browser._reserve() as program:
             return self._scan_page(number, program)
 
     def _scan_page(self, number: int, browser: visit.Browser | None) -> PageResult:
