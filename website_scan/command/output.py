@@ -64,12 +64,12 @@ class OutputWriter:
         for output in self._options.outputs:
             if output == Output("text"):
                 continue
-            content = self._content(output, result)
-            if output.path is None:
-                write_out(content)
-                continue
             try:
-                write(output.path, content)
+                content = self._content(output, result)
+                if output.path is None:
+                    write_out(content)
+                else:
+                    write(output.path, content)
             except WrongUsage as problem:
                 problems.append(str(problem))
         if problems:
