@@ -144,6 +144,12 @@ GUIDES = (
         "command.md",
     ),
     Guide(
+        "library",
+        "Python library",
+        "Scan from Python with import website_scan: pages, findings as data, documents, comparison and browsers.",
+        "library.md",
+    ),
+    Guide(
         "ci",
         "Continuous integration",
         "Gate a build in five minutes: recipes to copy for GitHub Actions, GitLab, pre-commit, Jenkins and any shell.",

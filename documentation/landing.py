@@ -23,7 +23,7 @@ from infrastructure.web.cards.drawing import BRAND
 from infrastructure.web.cards.previews import brand_address
 from scans.policy import network_policy_from_settings
 from website_scan.browser.visit import chrome_user_agent
-from website_scan.catalogue import check_ids
+from website_scan.check_ids import check_ids
 from website_scan.findings import ScanType
 from website_scan.messages import agreeing
 from website_scan.net.budget import Limits

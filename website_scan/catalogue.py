@@ -11,7 +11,6 @@ import hashlib
 import importlib
 import inspect
 import pkgutil
-import re
 import types
 import typing
 from collections import Counter
@@ -19,7 +18,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cache
-from pathlib import Path
 from typing import Any, TypeVar
 
 from website_scan.findings import SEVERE, ScanType, Severity
@@ -31,7 +29,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 ENGINE = "website_scan"
 VERSION_DIGITS = 12
-CHECK_ID = re.compile(r'^@check\(\s*"([^"]+)"', re.MULTILINE)
 # Fields that a check takes from its category by default.
 INHERITED_FIELDS = ("html", "error_pages", "content", "absence", "states")
 # Names of the modules and packages that define probes.
@@ -57,9 +54,10 @@ class States(StrEnum):
 class Category:
     """Category of checks in a report.
 
-    `weight` is relative to the other categories of the scan type. `static_weight` replaces `weight` where no browser
-    judged the page. Checks of an `html` category apply to HTML pages only. Checks of a category without `error_pages`
-    do not apply to a page that answers with an error status. The runner decides both, so checks need not test for it.
+    `weight` is relative to the other categories of the scan type; without a weight, the results affect neither score
+    nor grade. `static_weight` replaces `weight` where no browser judged the page. Checks of an `html` category apply to
+    HTML pages only. Checks of a category without `error_pages` do not apply to a page that answers with an error
+    status. The runner decides both, so checks need not test for it.
     Checks of a `content` category judge the visible content of the page. If none was seen, because a browser shows
     none, or the markup has none and no browser ran the scripts, these checks report the faults that they find, and
     "could not run" if they find none or measure. Checks of an `absence` category find that something is missing, so
@@ -244,24 +242,37 @@ def checks(scan_type: ScanType) -> tuple[Check, ...]:
         category_id = module.__name__.rpartition(".")[2]
         for function in _decorated_functions(module, "__check__"):
             declared: Declaration = function.__check__  # type: ignore[attr-defined]  # set by the decorator
-            values = {column.name: getattr(declared, column.name) for column in fields(declared)}
-            inherited = {name: getattr(category, name) for name in INHERITED_FIELDS if values[name] is None}
-            members.append(
-                Check(
-                    **values | inherited,
-                    type=scan_type,
-                    category_id=category_id,
-                    category=category,
-                    function=function,
-                    needs=_needs(function),
-                    override=override,
-                )
-            )
+            members.append(new_check(declared, scan_type, category_id, category, function, override))
     for attribute in ("id", "name", "found"):
         counts = Counter(getattr(member, attribute) for member in members)
         if duplicates := sorted(value for value, count in counts.items() if count > 1):
             raise CatalogueError(f"{scan_type}: more than one check has the {attribute} {duplicates}")
     return tuple(sorted(members, key=lambda member: (-member.category.weight, member.category.name)))
+
+
+def new_check(
+    declared: Declaration,
+    scan_type: ScanType,
+    category_id: str,
+    category: Category,
+    function: Callable[..., Verdict],
+    override: Override | None = None,
+) -> Check:
+    """Return a check, with the category's values in fields that its declaration leaves out.
+
+    Raises CatalogueError if a parameter of the function is not one evidence class.
+    """
+    values = {column.name: getattr(declared, column.name) for column in fields(declared)}
+    values |= {name: getattr(category, name) for name in INHERITED_FIELDS if values[name] is None}
+    return Check(
+        **values,
+        type=scan_type,
+        category_id=category_id,
+        category=category,
+        function=function,
+        needs=_needs(function),
+        override=override,
+    )
 
 
 @cache
@@ -327,17 +338,6 @@ def catalogue_version(scan_type: ScanType) -> str:
     repeats = [repeat for repeat in REPEATS if repeat.check.type is scan_type and repeat.is_within_type]
     rules = (RULES_VERSION, SEVERITY_WEIGHT, STATUS_CREDIT, GRADES)
     return hashlib.sha256(repr((members, limits, repeats, rules)).encode()).hexdigest()[:VERSION_DIGITS]
-
-
-@cache
-def check_ids(scan_type: ScanType) -> frozenset[str]:
-    """Return the IDs of a scan type's checks.
-
-    Reads the source files, because importing the checks takes long.
-    """
-    folder = Path(__file__).parent / scan_type / "checks"
-    sources = [path.read_text(encoding="utf-8") for path in folder.glob("*.py")]
-    return frozenset(id for source in sources for id in CHECK_ID.findall(source))
 
 
 def _override(scan_type: ScanType) -> Override | None:

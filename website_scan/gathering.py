@@ -17,6 +17,7 @@ from website_scan.browser.visit import Browser, LeadsElsewhere
 from website_scan.catalogue import Probe
 from website_scan.errors import Refusal
 from website_scan.evidence_cache import EvidenceCache
+from website_scan.extension import Extension
 from website_scan.findings import ScanType
 from website_scan.net.client import Network
 from website_scan.net.targets import Target
@@ -67,6 +68,7 @@ class Gathering:
         shared: EvidenceCache | None,
         accept_page: Callable[[Page], None],
         viewing: Viewing,
+        extension: Extension,
         *,
         follows_scripts: bool = True,
     ) -> None:
@@ -74,7 +76,7 @@ class Gathering:
         self.network = network
         self.budget = budget
         self.plans: Mapping[ScanType, Plan] = {
-            scan_type: plan(scan_type, has_browser=browser is not None) for scan_type in types
+            scan_type: plan(scan_type, has_browser=browser is not None, extension=extension) for scan_type in types
         }
         self.errors: dict[ScanType, ScanError] = {}
         self.leads_to: dict[ScanType, str] = {}

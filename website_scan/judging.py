@@ -14,7 +14,7 @@ from website_scan import score_basis, scoring
 from website_scan.browser.evidence import AxeReport, BrowserLoad
 from website_scan.browser.shown_content import MissingContent, ShownContent
 from website_scan.browser.waterfall import waterfall
-from website_scan.catalogue import Category, Check, caps, catalogue_version
+from website_scan.catalogue import Category, Check, caps
 from website_scan.check_results import check_result
 from website_scan.errors import Refusal
 from website_scan.exhibits.axe_facts import axe_facts
@@ -275,7 +275,7 @@ class Judgement:
             status=outcome,
             started_at=started_at,
             completed_at=completed_at,
-            catalogue_version=catalogue_version(self.type),
+            catalogue_version=self.plan.extension.version(self.type),
             score=score.value if score else None,
             grade=score.grade if score else None,
             categories=score.categories if score else (),
@@ -308,6 +308,7 @@ class Judgement:
                 self._weight(categories[id]),
                 tuple(results),
                 absent_weight=self._absent_weight(id, results),
+                plug_in=self.plan.extension.plug_ins.get(id),
             )
             for id, results in grouped.items()
         ]

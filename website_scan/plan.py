@@ -6,13 +6,14 @@ import graphlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.browser.journey.judged import JourneyState
 from website_scan.browser.visit import Browser
 from website_scan.catalogue import CatalogueError, Check, Need, Probe, States, checks, probes
 from website_scan.errors import Refusal
+from website_scan.extension import NO_EXTENSION, Extension
 from website_scan.findings import ScanType
 from website_scan.net.client import Network
 from website_scan.net.targets import Target
@@ -60,11 +61,13 @@ class Plan:
     """Checks of a scan type and all probes that they need.
 
     A check may need a probe indirectly. `omitted` are the checks that need a browser, if none is available.
+    `extension` has those of the checks that the catalogue does not have.
     """
 
     checks: tuple[Check, ...]
     probes: Mapping[type, Probe]
     omitted: tuple[Check, ...] = ()
+    extension: Extension = NO_EXTENSION
 
 
 def evidence_order(probes: Mapping[type, Probe]) -> graphlib.TopologicalSorter[type]:
@@ -95,16 +98,16 @@ def _uses_network(probe: Probe) -> bool:
     return any(need.evidence in (Network, Browser) for need in probe.needs)
 
 
-def needs_browser(check: Check) -> bool:
+def needs_browser(check: Check, extension: Extension = NO_EXTENSION) -> bool:
     """Return True if the check requires a browser's evidence."""
-    return any(_needs_browser(need) for need in check.needs)
+    return any(_needs_browser(need, extension) for need in check.needs)
 
 
-def _needs_browser(need: Need) -> bool:
-    return not need.optional and _is_browser_evidence(need.evidence)
+def _needs_browser(need: Need, extension: Extension) -> bool:
+    return not need.optional and _is_browser_evidence(need.evidence, extension)
 
 
-def _is_browser_evidence(evidence: type) -> bool:
+def _is_browser_evidence(evidence: type, extension: Extension) -> bool:
     """Return True if only a browser can provide evidence of this class.
 
     This includes evidence from probes that need the browser.
@@ -113,8 +116,13 @@ def _is_browser_evidence(evidence: type) -> bool:
         return False
     if evidence is Browser:
         return True
-    probe = probes().get(evidence)
-    return probe is not None and any(map(_needs_browser, probe.needs))
+    probe = _probe(evidence, extension)
+    return probe is not None and any(_needs_browser(need, extension) for need in probe.needs)
+
+
+def _probe(evidence: type, extension: Extension) -> Probe | None:
+    """Return the probe that provides the evidence, or None."""
+    return extension.probes.get(evidence) or probes().get(evidence)
 
 
 def judges_journeys_only(check: Check) -> bool:
@@ -147,25 +155,27 @@ def origin_checks(scan_type: ScanType) -> frozenset[str]:
     return frozenset(check.id for check in checks(scan_type) if applies_to_whole_origin(check))
 
 
-def plan(scan_type: ScanType, *, has_browser: bool = False) -> Plan:
+def plan(scan_type: ScanType, *, has_browser: bool = False, extension: Extension = NO_EXTENSION) -> Plan:
     """Return the checks and probes for a scan type.
 
-    Omits checks that need a browser if none is available.
+    Omits checks that need a browser if none is available. The checks of the extension are the last.
 
     Raises `CatalogueError` if a parameter needs evidence that no probe provides.
     """
     has_browser = has_browser and scan_type.uses_browser
     initial = INITIAL | {Browser} if has_browser else INITIAL
     known = tuple(check for check in checks(scan_type) if not judges_journeys_only(check))
-    planned = tuple(check for check in known if has_browser or not needs_browser(check))
+    known += extension.checks_of(scan_type)
+    planned = tuple(check for check in known if has_browser or not needs_browser(check, extension))
     if not scan_type.uses_browser and len(planned) < len(known):
         raise CatalogueError(f"{scan_type} scans use no browser, but one of their checks needs it")
     omitted = tuple(check for check in known if check not in planned)
-    return Plan(planned, _needed_probes(planned, initial, has_browser=has_browser), omitted)
+    needed = _needed_probes(planned, initial, extension, has_browser=has_browser)
+    return Plan(planned, needed, omitted, extension)
 
 
-@cache
-def state_plan(scan_type: ScanType, *, is_navigation: bool) -> Plan:
+@lru_cache(maxsize=64)
+def state_plan(scan_type: ScanType, *, is_navigation: bool, extension: Extension = NO_EXTENSION) -> Plan:
     """Return the checks that can judge a state of a journey, and their probes.
 
     These are the checks whose evidence the browser provides, unless they declare that they judge something else than
@@ -174,26 +184,28 @@ def state_plan(scan_type: ScanType, *, is_navigation: bool) -> Plan:
     states = {States.ALL, States.NAVIGATIONS} if is_navigation else {States.ALL}
     planned = tuple(
         check
-        for check in checks(scan_type)
-        if check.states in states and all(need.optional or _is_in_state(need.evidence) for need in check.needs)
+        for check in (*checks(scan_type), *extension.checks_of(scan_type))
+        if check.states in states
+        and all(need.optional or _is_in_state(need.evidence, extension) for need in check.needs)
     )
-    return Plan(planned, _needed_probes(planned, OF_STATE, has_browser=True))
+    return Plan(planned, _needed_probes(planned, OF_STATE, extension, has_browser=True), extension=extension)
 
 
-def _is_in_state(evidence: type) -> bool:
+def _is_in_state(evidence: type, extension: Extension) -> bool:
     """Return True if the evidence of this class can be gathered from a state, without requests to the site."""
     if evidence in OF_STATE:
         return True
-    probe = probes().get(evidence)
-    return probe is not None and all(need.optional or _is_in_state(need.evidence) for need in probe.needs)
+    probe = _probe(evidence, extension)
+    return probe is not None and all(need.optional or _is_in_state(need.evidence, extension) for need in probe.needs)
 
 
-def _needed_probes(planned: Sequence[Check], initial: frozenset[type], *, has_browser: bool) -> Mapping[type, Probe]:
+def _needed_probes(
+    planned: Sequence[Check], initial: frozenset[type], extension: Extension, *, has_browser: bool
+) -> Mapping[type, Probe]:
     """Return the probes of the evidence that the checks need, directly or not.
 
     Raises `CatalogueError` if a parameter needs evidence that no probe provides.
     """
-    available = probes()
     is_of_state = JourneyState in initial
     needed: dict[type, Probe] = {}
     pending: list[Need] = [need for check in planned for need in check.needs]
@@ -203,16 +215,17 @@ def _needed_probes(planned: Sequence[Check], initial: frozenset[type], *, has_br
         need = pending.pop()
         if need.evidence in initial or need.evidence in needed:
             continue
-        if not has_browser and _is_browser_evidence(need.evidence):
+        if not has_browser and _is_browser_evidence(need.evidence, extension):
             # This evidence is optional, because checks that require a browser are not planned.
             continue
-        if is_of_state and not _is_in_state(need.evidence):
+        if is_of_state and not _is_in_state(need.evidence, extension):
             # This evidence is optional, because checks that require requests to the site are not planned.
             continue
-        if need.evidence not in available:
+        probe = _probe(need.evidence, extension)
+        if probe is None:
             raise CatalogueError(f"no probe provides {need.evidence.__name__}")
-        needed[need.evidence] = available[need.evidence]
-        pending.extend(available[need.evidence].needs)
+        needed[need.evidence] = probe
+        pending.extend(probe.needs)
     return needed
 
 

@@ -52,9 +52,7 @@ class ReportHead(TypedDict):
     type: TypeName
     url: str
     final_url: NotRequired[Annotated[str | None, "Address of the page that was judged, after all redirects."]]
-    needs_log_in: NotRequired[
-        Annotated[bool, "True if the site answered with a log-in page in place of the page, and that was judged."]
-    ]
+    needs_log_in: NotRequired[Annotated[bool, "True if the site answered with a log-in page, and that was judged."]]
     score: Annotated[Score | None, Published.NOT_NULL]
     grade: Annotated[Grade | None, Published.NOT_NULL]
     created_at: Timestamp
@@ -213,12 +211,19 @@ ExportedCheck = Annotated[
 ]
 
 
+@component("PlugIn")
+class ExportedPlugIn(TypedDict):
+    name: str
+    version: str
+
+
 class ExportedCategory(TypedDict):
     """Category of checks in a JSON export."""
 
     name: str
     score: Score
     checks: list[ExportedCheck]
+    plug_in: NotRequired[Annotated[ExportedPlugIn, "Plug-in that added the category."]]
 
 
 class ExportedSkippedCheck(TypedDict):

@@ -79,11 +79,20 @@ class CheckResult:
 
 
 @dataclass(frozen=True, slots=True)
+class PlugIn:
+    """Installed distribution that has added checks to a scan."""
+
+    name: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
 class CategoryResult:
     """Results of a category in which at least one check ran.
 
     `score` is 0 to 100. `absent_weight` is the weight, by severity, of its planned checks that did not apply, could not
-    run, or were suppressed without adding to the weight of another finding.
+    run, or were suppressed without adding to the weight of another finding. `plug_in` is None for checks of the
+    catalogue.
     """
 
     id: str
@@ -92,6 +101,7 @@ class CategoryResult:
     checks: tuple[CheckResult, ...]
     score: int = 0
     absent_weight: int = 0
+    plug_in: PlugIn | None = None
 
 
 @dataclass(frozen=True, slots=True)

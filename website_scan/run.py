@@ -13,6 +13,7 @@ from website_scan.browser.visit import Browser
 from website_scan.catalogue import catalogue_version
 from website_scan.errors import Refusal
 from website_scan.evidence_cache import EvidenceCache
+from website_scan.extension import NO_EXTENSION, Extension
 from website_scan.findings import ScanType
 from website_scan.gathering import Gathering
 from website_scan.judging import Judgement
@@ -25,7 +26,7 @@ from website_scan.result import Budget, Checked, Phase, Progress, ScanError, Sca
 from website_scan.viewing import Viewing
 
 
-def scan(  # noqa: PLR0913 -- the library's entry point: four arguments are required, five optional
+def scan(  # noqa: PLR0913 -- the library's entry point: four arguments are required, six optional
     target: Target,
     types: Iterable[ScanType],
     network: Network,
@@ -35,10 +36,12 @@ def scan(  # noqa: PLR0913 -- the library's entry point: four arguments are requ
     shared: EvidenceCache | None = None,
     accept_page: Callable[[Page], None] = lambda _: None,
     viewing: Viewing | None = None,
+    extension: Extension = NO_EXTENSION,
 ) -> tuple[ScanResult, ...]:
     """Scan one page for these scan types.
 
     The results are in the order of the types. `browser` may be None. `viewing` is None if nobody has chosen one.
+    `extension` has checks to run in addition to those of the catalogue.
 
     Never raises for anything the site does. Evidence is gathered concurrently, once for all types, and only if a check
     of one of the types needs it. Evidence of the origin that an earlier visit stored in `shared` is not gathered again.
@@ -61,6 +64,7 @@ def scan(  # noqa: PLR0913 -- the library's entry point: four arguments are requ
             shared,
             accept_page,
             viewing or Viewing(),
+            extension,
             follows_scripts=page is target,
         )
 

@@ -19,7 +19,6 @@ from website_scan.scoring import (
     Scorable,
     ScorableCategory,
     Worth,
-    all_results,
     assume_fixed,
     evaluate,
     grade,
@@ -27,6 +26,7 @@ from website_scan.scoring import (
     overall,
     remaining_and_judged_weight,
     rounded,
+    weighing_results,
     weighted_mean,
 )
 from website_scan.stored_data import StoredBasis, StoredScoredCheck
@@ -142,13 +142,16 @@ def hold(stored: StoredBasis, spared: Collection[str] = ()) -> CappedScore | Non
     grouped_ids: set[str] = set()
     for cap in evaluation.held:
         failures = [
-            result for result in cap.counted(all_results(categories)) if cap.count and result.id not in grouped_ids
+            result for result in cap.counted(weighing_results(categories)) if cap.count and result.id not in grouped_ids
         ]
         grouped_ids |= {result.id for result in failures}
         if failures:
             groups.setdefault(cap.limit, []).extend(failures)
-    worths = [worth for category_worths in evaluation.worths for worth in category_worths]
-    worth_by_id = {result.id: worth for result, worth in zip(all_results(categories), worths, strict=True)}
+    worth_by_id = {
+        result.id: worth
+        for category, worths in zip(categories, evaluation.worths, strict=True)
+        for result, worth in zip(category.checks, worths, strict=True)
+    }
     ordered = [
         sorted(group, key=lambda result: (result.id in spared, _priority(result, worth_by_id[result.id])))
         for group in groups.values()
@@ -208,7 +211,7 @@ def fix_steps(stored: StoredBasis, ids: Sequence[str], unfixed: Collection[str] 
     categories, caps = _restored_basis(stored)
     category_by_id = {result.id: number for number, category in enumerate(categories) for result in category.checks}
     parts = [remaining_and_judged_weight(category) for category in categories]
-    failures = [result for result in all_results(categories) if result.status == "fail"]
+    failures = [result for result in weighing_results(categories) if result.status == "fail"]
     exact = limited(weighted_mean(parts), failures, caps)
     cap = _remaining_cap(weighted_mean(parts), failures, caps, unfixed)
     steps: dict[str, FixStep] = {}
@@ -254,7 +257,7 @@ def recompute_score(stored: StoredBasis, passed: Collection[str]) -> tuple[int, 
     restored, caps = _restored_basis(stored)
     categories = _assume_passed_checks(restored, passed)
     value = rounded(overall(categories, caps))
-    return value, grade(value, all_results(categories))
+    return value, grade(value, weighing_results(categories))
 
 
 def _restored_basis(stored: StoredBasis) -> tuple[list[PlainCategory], list[Cap]]:

@@ -137,7 +137,7 @@ def score(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> Score:
         for category, worths in zip(categories, evaluation.worths, strict=True)
     )
     value = rounded(evaluation.exact)
-    return Score(value, grade(value, all_results(categories)), scored, evaluation.held)
+    return Score(value, grade(value, weighing_results(categories)), scored, evaluation.held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ def evaluate(categories: Sequence[ScorableCategory], caps: Sequence[Cap]) -> Eva
     The result also says what fixing each check would gain (see `score`).
     """
     parts = [remaining_and_judged_weight(category) for category in categories]
-    results = all_results(categories)
+    results = weighing_results(categories)
     uncapped = weighted_mean(parts)
     exact = limited(uncapped, results, caps)
     held = sorted((cap for cap in caps if cap.limit < uncapped and cap.holds(results)), key=lambda cap: cap.limit)
@@ -200,8 +200,13 @@ def evaluate(categories: Sequence[ScorableCategory], caps: Sequence[Cap]) -> Eva
     return Evaluation(exact, tuple(held), worths)
 
 
-def all_results(categories: Sequence[ScorableCategory]) -> list[Scorable]:
-    return [result for category in categories for result in category.checks]
+def weighing_results(categories: Sequence[ScorableCategory]) -> list[Scorable]:
+    """Return the results of all categories with a weight.
+
+    Results of other categories affect neither score nor grade: requirements of the user and checks of plug-ins have no
+    weight by default.
+    """
+    return [result for category in categories if category.weight for result in category.checks]
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +295,7 @@ def category_score(category: ScorableCategory) -> float:
 
     It is 100 if no check with a weight applied.
     """
-    return _percent(*remaining_and_judged_weight(category))
+    return _percent(*_remaining_and_judged(category, category.weight or 1))
 
 
 def severity_counts(results: Sequence[Scorable]) -> Counter[Severity]:
@@ -303,6 +308,10 @@ def remaining_and_judged_weight(category: ScorableCategory) -> tuple[float, floa
 
     Findings have reduced the remaining weight.
     """
+    return _remaining_and_judged(category, category.weight)
+
+
+def _remaining_and_judged(category: ScorableCategory, weight: int) -> tuple[float, float]:
     whole = sum(map(_weight, category.checks)) + category.absent_weight
     judged = sum(_weight(result) for result in category.checks if result.weighs)
     lost = sum(map(_cost, category.checks))
@@ -310,7 +319,7 @@ def remaining_and_judged_weight(category: ScorableCategory) -> tuple[float, floa
     if covering:
         lost += max(covering) * (whole - judged)
         judged = whole
-    share = category.weight / whole if whole else 0.0
+    share = weight / whole if whole else 0.0
     return share * (judged - lost), share * judged
 
 
@@ -346,7 +355,9 @@ def weighted_mean(parts: Sequence[tuple[float, float]]) -> float:
 
 def overall(categories: Sequence[ScorableCategory], caps: Sequence[Cap]) -> float:
     return limited(
-        weighted_mean([remaining_and_judged_weight(category) for category in categories]), all_results(categories), caps
+        weighted_mean([remaining_and_judged_weight(category) for category in categories]),
+        weighing_results(categories),
+        caps,
     )
 
 

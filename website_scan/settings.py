@@ -34,3 +34,8 @@ SCAN_BROWSER_SANDBOX = read(
 SCAN_BROWSER_MEMORY_MIB = read(
     "SCAN_BROWSER_MEMORY", environment.browser_memory, 800, "MiB for one browser with all its processes, at least 500."
 )
+
+
+def invalid_settings() -> list[str]:
+    """Return a sentence for each environment variable of scans that is invalid."""
+    return [str(problem) for problem in environment.problems if problem.name.startswith("SCAN_")]

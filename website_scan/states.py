@@ -17,6 +17,7 @@ from website_scan.browser.journey.judged import JourneyState, journey_states
 from website_scan.browser.journey.result import State, Walk
 from website_scan.catalogue import Probe, catalogue_version
 from website_scan.errors import Refusal
+from website_scan.extension import NO_EXTENSION, Extension
 from website_scan.findings import ScanType
 from website_scan.journeys.journey import Journey
 from website_scan.judging import Judgement
@@ -62,6 +63,7 @@ def judge_states(
     policy: Policy,
     viewing: Viewing | None = None,
     *,
+    extension: Extension = NO_EXTENSION,
     time_limit_s: float = math.inf,
 ) -> tuple[JudgedState, ...]:
     """Return the results of all states of a walk.
@@ -79,7 +81,7 @@ def judge_states(
         addresses.add(address)
         state_types = [type for type in types if type is not ScanType.SEO or has_own_address]
         place = StateOfJourney(journey.title, state.state.name, state.state.step + 1)
-        plain_results = [_judge(state, type, policy, ends) for type in state_types]
+        plain_results = [_judge(state, type, policy, extension, ends) for type in state_types]
         results = tuple(replace(result, viewing=viewing, state=place) for result in plain_results)
         judged.append(
             JudgedState(state.state.name, state.state.step, state.state.url, state.state.is_navigation, results)
@@ -87,14 +89,14 @@ def judge_states(
     return tuple(judged)
 
 
-def _judge(state: JourneyState, scan_type: ScanType, policy: Policy, ends: float) -> ScanResult:
+def _judge(state: JourneyState, scan_type: ScanType, policy: Policy, extension: Extension, ends: float) -> ScanResult:
     started_at = datetime.now(UTC)
     ends = min(ends, time.monotonic() + JUDGING_LIMIT_S)
     try:
         target = parse_target(state.state.url.partition("#")[0], policy)
     except Refusal as refusal:
         return _failed(state, scan_type, started_at, ScanError(refusal.code, str(refusal)))
-    plan = state_plan(scan_type, is_navigation=state.state.is_navigation)
+    plan = state_plan(scan_type, is_navigation=state.state.is_navigation, extension=extension)
     evidence = _evidence(state, target, scan_type, started_at)
     order = evidence_order(plan.probes)
     while order.is_active():

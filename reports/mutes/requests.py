@@ -11,7 +11,7 @@ from infrastructure.api.errors import InvalidParams
 from infrastructure.api.inputs import Input, Lines, Moment, Pattern, Text, checked, refusal_as_error
 from scans.check_catalogue import entries
 from scans.policy import scan_policy
-from website_scan.catalogue import check_ids
+from website_scan.check_ids import check_ids
 from website_scan.findings import ScanType
 from website_scan.json_types import FINGERPRINT
 from website_scan.net.errors import Blocked

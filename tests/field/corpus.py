@@ -22,8 +22,8 @@ from tests.promises import assert_promises_come_true
 from tests.targets.name_server import Zone, failing, name_server, reply
 from tests.targets.server import Answer, Certificate, Route, Site
 from tests.website_scan.net.loopback import NETWORKS
-from website_scan import catalogue
 from website_scan.browser.visit import Browser
+from website_scan.check_ids import check_ids
 from website_scan.findings import ScanType
 from website_scan.net.client import Network
 from website_scan.net.policy import Policy
@@ -157,7 +157,7 @@ def verdict(results: Mapping[ScanType, ScanResult], expected: Expected) -> tuple
 
 @cache
 def _types() -> dict[str, ScanType]:
-    return {id: scan_type for scan_type in ScanType for id in catalogue.check_ids(scan_type)}
+    return {id: scan_type for scan_type in ScanType for id in check_ids(scan_type)}
 
 
 def type_of(check: str) -> ScanType:

@@ -8,6 +8,7 @@ import pytest
 
 from website_scan import catalogue
 from website_scan.catalogue import CatalogueError
+from website_scan.check_ids import check_ids
 from website_scan.findings import ScanType, Severity
 from website_scan.page.evidence import Page
 from website_scan.plan import INITIAL, evidence_order, plan
@@ -203,7 +204,7 @@ def test_version_changes_with_scoring_rules(fake_catalogue: FakeCatalogue, monke
 
 @pytest.mark.parametrize("scan_type", ScanType)
 def test_source_text_has_loaded_check_ids(scan_type: ScanType) -> None:
-    assert catalogue.check_ids(scan_type) == {check.id for check in catalogue.checks(scan_type)}
+    assert check_ids(scan_type) == {check.id for check in catalogue.checks(scan_type)}
 
 
 @pytest.mark.parametrize("scan_type", ScanType)

@@ -75,6 +75,7 @@ class WarmBrowser:
         self._running: RunningBrowser | None = None
         self._idle_timer: threading.Timer | None = None
         self._cpu_s = 0.0
+        self._is_abandoned = False
         self._starts = 0
         self._ends: Counter[str] = Counter()
 
@@ -164,7 +165,7 @@ class WarmBrowser:
             return running.run(
                 coroutine,
                 time_limit_s + further_time_s + VISIT_GRACE_S,
-                lambda: self._check_memory(meter.measure()),
+                lambda: self._watch(meter.measure()),
             )
         except ProtocolError as error:
             is_alive = running.chromium.connection.is_open
@@ -204,6 +205,23 @@ class WarmBrowser:
             if self._running is not None:
                 self._stop_browser("unneeded")
 
+    def abandon(self) -> None:
+        """End the browser for good, also if it is loading a page: this visit and later ones raise `BrowserFailed`.
+
+        Threads of an interrupted scan may still call the browser, and must not start another one.
+        """
+        self._is_abandoned = True
+        self.close()
+
+    def _refuse_if_abandoned(self) -> None:
+        if self._is_abandoned:
+            raise BrowserFailed("The scan has ended.")
+
+    def _watch(self, usage: Usage) -> None:
+        """Raise `BrowserFailed` if the visit must end early."""
+        self._refuse_if_abandoned()
+        self._check_memory(usage)
+
     def _check_memory(self, usage: Usage) -> None:
         if usage.memory_bytes > self._memory_bytes:
             raise self._memory_error()
@@ -213,6 +231,7 @@ class WarmBrowser:
         return TooMuchMemory(f"The page needs too much memory: the browser may use {limit} MiB.")
 
     def _start_browser(self, limit_s: float) -> RunningBrowser:
+        self._refuse_if_abandoned()
         if self._running is None:
             self._starts += 1
             self._running = RunningBrowser.start(

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
+from dataclasses import replace
 from ipaddress import ip_address, ip_network
 
 from website_scan import settings as scanning
 from website_scan.command.arguments import Options
 from website_scan.command.pages import SYNTAX
 from website_scan.environment import Exemption
+from website_scan.local_scans import policy_of_settings
 from website_scan.net.addresses import IPAddress, loopback_addresses, refusal
 from website_scan.net.client import Network
 from website_scan.net.errors import Blocked
@@ -25,14 +27,8 @@ def network_policy(url: str, options: Options) -> Policy:
 
     A loopback address that the user has typed is allowed, on the typed port, for pages on that address only.
     """
-    return Policy(
-        allowed_networks=(*scanning.SCAN_ALLOWED_NETWORKS, *options.allowed_networks),
-        typed_loopback=tuple(_loopback_exemptions([url]) & _loopback_exemptions(options.typed)),
-        denied_networks=scanning.SCAN_DENIED_NETWORKS,
-        name_servers=scanning.SCAN_NAME_SERVERS,
-        allowed_ports=scanning.SCAN_ALLOWED_PORTS,
-        ca_bundle=scanning.SCAN_CA_BUNDLE,
-    )
+    policy = policy_of_settings(options.allowed_networks)
+    return replace(policy, typed_loopback=tuple(_loopback_exemptions([url]) & _loopback_exemptions(options.typed)))
 
 
 def allow_option_hint(url: str, network: Network) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from website_scan import settings as scanning
 from website_scan.browser.devices import device_of_width
 from website_scan.browser.journey.request import LIMITS, WalkRequest, site_addresses
 from website_scan.browser.journey.result import Walk
@@ -21,6 +20,7 @@ from website_scan.command.failed_reports import failed_report
 from website_scan.command.gate import CommandReport
 from website_scan.command.journey_options import JourneyOptions
 from website_scan.command.progress import ProgressLine
+from website_scan.command.scanned_reports import scanned_report
 from website_scan.command.terminal import write_err
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType
@@ -28,7 +28,7 @@ from website_scan.journeys.journey import MAX_DURATION_S, Journey, Judge
 from website_scan.journeys.passwords import ReadJourney
 from website_scan.journeys.walk import StepResult, StepStatus
 from website_scan.journeys.words import step_in_words
-from website_scan.net.browser import missing_packages
+from website_scan.local_scans import reason_without_browser
 from website_scan.net.client import Network
 from website_scan.net.errors import Blocked
 from website_scan.net.proxy import BrowserProxy
@@ -49,20 +49,12 @@ def prepare(journeys: JourneyOptions) -> None:
     """Raise WrongUsage if no journey can be executed, or the folder of the pictures cannot be written."""
     local.refuse_invalid_settings()
     if local.browser() is None:
-        raise WrongUsage(f"--journey needs a browser. {_reason_without_browser()}")
+        raise WrongUsage(f"--journey needs a browser. {reason_without_browser()}")
     if journeys.pictures is not None:
         try:
             journeys.pictures.mkdir(exist_ok=True)
         except OSError as error:
             raise WrongUsage(f"--pictures: {journeys.pictures} can't be written: {error.strerror}.") from None
-
-
-def _reason_without_browser() -> str:
-    if scanning.SCAN_BROWSER == "off":
-        return "The variable SCAN_BROWSER is off."
-    if missing_packages():
-        return "The package extra is missing: install website-scan[browser]."
-    return "No Chromium was found: install one, or set SCAN_BROWSER to its program."
 
 
 def scan_journeys(
@@ -138,7 +130,7 @@ def _walk(journey: Journey, options: Options, network: Network) -> Walk:
 def _reports(journey: Journey, walk: Walk, options: Options, network: Network) -> list[CommandReport]:
     judged = judge_states(journey, walk, options.types, network.policy, options.viewing)
     reports = [
-        local.command_report(redacted(result, network.credentials), options)
+        scanned_report(redacted(result, network.credentials), options.preview_origin)
         for state in judged
         for result in state.results
     ]

@@ -3,40 +3,31 @@
 from __future__ import annotations
 
 import atexit
-import logging
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING
 
-from website_scan import environment
 from website_scan import settings as scanning
 from website_scan.command.access import allow_option_hint, network_policy
 from website_scan.command.arguments import Options
 from website_scan.command.credentials import credentials_by_origin, has_credentials
 from website_scan.command.errors import WrongUsage
 from website_scan.command.gate import CommandReport
-from website_scan.command.preview_findings import accept_preview_findings
 from website_scan.command.progress import ProgressLine
+from website_scan.command.scanned_reports import scanned_report
 from website_scan.command.terminal import write_err
 from website_scan.errors import Refusal
 from website_scan.evidence_cache import EvidenceCache, InMemoryEvidence
-from website_scan.ids import new_report_id, new_scan_id
-from website_scan.net.browser import find_supported_browser
+from website_scan.local_scans import new_browser, scan_address
 from website_scan.net.client import Network
 from website_scan.net.credentials import OriginCredentials
 from website_scan.net.errors import Blocked
 from website_scan.net.policy import Policy
 from website_scan.net.targets import InvalidUrl, parse_target
-from website_scan.redaction import redacted
-from website_scan.report.serialization import export_json, stored_waterfall
-from website_scan.result import Budget, Progress, ScanError, ScanResult
-from website_scan.run import failed_result, scan
+from website_scan.result import Progress, ScanResult
 
 if TYPE_CHECKING:
     from website_scan.browser.warm import WarmBrowser
-
-logger = logging.getLogger(__name__)
 
 
 def scan_pages(options: Options, progress: ProgressLine) -> Iterator[list[CommandReport]]:
@@ -56,13 +47,12 @@ def scan_pages(options: Options, progress: ProgressLine) -> Iterator[list[Comman
             results = _visit(url, options, network, shared, label, progress)
             if any(result.error is not None and result.error.code == Blocked.code for result in results):
                 _write_hint(allow_option_hint(url, network), hints, progress)
-        yield [command_report(redacted(result, credentials), options) for result in results]
+        yield [scanned_report(result, options.preview_origin) for result in results]
 
 
 def refuse_invalid_settings() -> None:
     """Raise WrongUsage if an environment variable of scans is invalid."""
-    problems = [str(problem) for problem in environment.problems if problem.name.startswith("SCAN_")]
-    if problems:
+    if problems := scanning.invalid_settings():
         raise WrongUsage("\n".join(problems))
 
 
@@ -120,41 +110,16 @@ def _visit(
         progress.update(now.percent, f"{now.phase:<10}  {done}  {label}")
 
     progress.update(0, f"{'connecting':<10}  {label}")
-    started_at = datetime.now(UTC)
-    try:
-        target = parse_target(url, network.policy)
-        budget = Budget(time_limit_s=scanning.SCAN_TIME_LIMIT_S)
-        return scan(target, options.types, network, budget, show, browser(), shared, viewing=options.viewing)
-    except Refusal as refusal:
-        error = ScanError(refusal.code, str(refusal))
-    except Exception:
-        logger.exception("the scan failed")
-        error = ScanError("INTERNAL_ERROR", "The scanner failed.")
-    return tuple(failed_result(scan_type, url, started_at, error) for scan_type in options.types)
-
-
-def command_report(result: ScanResult, options: Options) -> CommandReport:
-    """Return the report of a result, with the findings about the server of a preview accepted."""
-    export = export_json(
-        result,
-        scan_id=new_scan_id(),
-        report_id=new_report_id(),
-        created_at=result.started_at,
-        completed_at=result.completed_at,
+    return scan_address(
+        url,
+        options.types,
+        network,
+        time_limit_s=scanning.SCAN_TIME_LIMIT_S,
+        progress=show,
+        browser=browser(),
+        shared=shared,
+        viewing=options.viewing,
     )
-    if result.error is not None:
-        export["error"] = {"code": result.error.code, "message": result.error.message}
-    report = CommandReport(
-        export,
-        facts=result.facts,
-        scoring=result.scoring,
-        waterfall=stored_waterfall(result.waterfall) if result.waterfall else None,
-        exhibits=result.exhibits,
-        screenshot=result.screenshot,
-        pictures=result.pictures,
-    )
-    is_served = bool(options.preview_origin) and result.url.startswith(f"{options.preview_origin}/")
-    return accept_preview_findings(report, is_served=is_served)
 
 
 @cache
@@ -163,16 +128,7 @@ def browser() -> WarmBrowser | None:
 
     It starts at its first use. None if no browser is installed.
     """
-    program = find_supported_browser(scanning.SCAN_BROWSER)
-    if program is None:
-        return None
-    from website_scan.browser.warm import WarmBrowser  # The import needs the package extra `browser`.
-
-    warm = WarmBrowser(
-        program,
-        memory_mib=scanning.SCAN_BROWSER_MEMORY_MIB,
-        sandbox=scanning.SCAN_BROWSER_SANDBOX,
-        ca_bundle=scanning.SCAN_CA_BUNDLE,
-    )
-    atexit.register(warm.close)
+    warm = new_browser()
+    if warm is not None:
+        atexit.register(warm.close)
     return warm

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import itertools
 import os
 import secrets
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 
 from website_scan.command.arguments import Options, Output
 from website_scan.command.errors import WrongUsage
 from website_scan.command.formats import WRITERS
-from website_scan.command.formats.site_text import site_text
-from website_scan.command.formats.text import DEFAULT_WIDTH, MAX_WIDTH, Paint, colored, plain, summary, text
+from website_scan.command.formats.text import DEFAULT_WIDTH, MAX_WIDTH, colored, plain
+from website_scan.command.formats.text_document import closing_text, page_texts, text_document
 from website_scan.command.gate import CommandReport, CommandResult
 from website_scan.command.terminal import write_out
 
@@ -37,89 +36,53 @@ class OutputWriter:
         self._options = options
         self._is_grouped = options.site is not None or options.journeys is not None
         self._prints_text = Output("text") in options.outputs
-        self._saves_text = any(output.format == "text" and output.path is not None for output in options.outputs)
         self._paint = colored if options.may_color and sys.stdout is not None and sys.stdout.isatty() else plain
         self._width = min(shutil.get_terminal_size((DEFAULT_WIDTH, 0)).columns, MAX_WIDTH)
-        self._texts: list[str] = []
         self._is_first = True
 
     def show(self, reports: Sequence[CommandReport]) -> None:
-        """Print or store the reports of a page as text.
-
-        The options decide. Stored text is for the output file.
-        """
-        if self._is_grouped:
+        """Print the reports of a page as text if the options say so."""
+        if self._is_grouped or not self._prints_text:
             # Findings of a site or of journeys are grouped at the end.
             return
-        for report, types in _group_failures(reports):
-            between = "" if self._is_first else "\n"
-            if self._prints_text:
-                write_out(between + self._text(report, types, self._paint, self._width, reports))
-            if self._saves_text:
-                self._texts.append(between + self._text(report, types, plain, DEFAULT_WIDTH, reports))
+        for words in page_texts(reports, self._paint, self._width, is_quiet=self._options.is_quiet):
+            write_out(words if self._is_first else f"\n{words}")
             self._is_first = False
-
-    def _text(
-        self, report: CommandReport, types: Sequence[str], paint: Paint, width: int, others: Sequence[CommandReport]
-    ) -> str:
-        return _lines(text(report, paint, width=width, is_quiet=self._options.is_quiet, others=others, types=types))
 
     def end(self, result: CommandResult) -> None:
         """Write all outputs except printed text.
 
         Raises WrongUsage at the end if some files could not be written.
         """
-        if self._is_grouped:
-            quiet = self._options.is_quiet
-            if self._prints_text:
-                write_out(_lines(_without_first_blank(site_text(result, self._paint, self._width, is_quiet=quiet))))
-            self._texts.append(_lines(_without_first_blank(site_text(result, plain, DEFAULT_WIDTH, is_quiet=quiet))))
-        elif scores := list(summary(result.reports)):
-            if self._prints_text:
-                write_out(_lines(["", *summary(result.reports, self._paint)]))
-            self._texts.append(_lines(["", *scores]))
+        if self._prints_text:
+            write_out(
+                closing_text(
+                    result, self._paint, self._width, is_grouped=self._is_grouped, is_quiet=self._options.is_quiet
+                )
+            )
         problems = []
         for output in self._options.outputs:
-            content = self._content(output, result)
-            if output.path is not None:
-                try:
+            if output == Output("text"):
+                continue
+            try:
+                content = self._content(output, result)
+                if output.path is None:
+                    write_out(content)
+                else:
                     write(output.path, content)
-                except WrongUsage as problem:
-                    problems.append(str(problem))
-            elif output.format != "text":
-                write_out(content)
+            except WrongUsage as problem:
+                problems.append(str(problem))
         if problems:
             raise WrongUsage("\n".join(problems))
 
     def _content(self, output: Output, result: CommandResult) -> str:
         if output.format == "text":
-            return "".join(self._texts)
+            return text_document(result, is_grouped=self._is_grouped, is_quiet=self._options.is_quiet)
         if output == Output("conformance"):
             from website_scan.command.formats.conformance import conformance_lines  # Few commands use this format.
 
-            return _lines(conformance_lines(result, self._paint, self._width))
+            return "".join(f"{line}\n" for line in conformance_lines(result, self._paint, self._width))
         return formatted(output.format, result)
-
-
-def _lines(lines: Iterable[str]) -> str:
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _without_first_blank(lines: Iterable[str]) -> Iterator[str]:
-    return itertools.dropwhile(lambda line: not line, lines)
-
-
-def _group_failures(reports: Iterable[CommandReport]) -> list[tuple[CommandReport, list[str]]]:
-    """Return reports with their scan types.
-
-    Failed reports of one page with the same error are merged into one.
-    """
-    groups: dict[object, tuple[CommandReport, list[str]]] = {}
-    for report in reports:
-        error = report.error
-        key = (report.page, error["code"], error["message"]) if error is not None else id(report)
-        groups.setdefault(key, (report, []))[1].append(report.type)
-    return list(groups.values())
 
 
 def formatted(name: str, result: CommandResult) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
-from website_scan.catalogue import check_ids
+from website_scan.check_ids import check_ids
 from website_scan.findings import ScanType
 from website_scan.written_urls import written_host
 

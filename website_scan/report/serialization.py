@@ -18,6 +18,7 @@ from website_scan.places import Column, Place, Rows
 from website_scan.priority import priority_of_result
 from website_scan.report.cap_sentence import score_cap_sentence
 from website_scan.report_json import (
+    ExportedCategory,
     ExportedCheck,
     ExportFields,
     ExportJson,
@@ -66,14 +67,7 @@ def export_json(
         "grade": result.grade,
         "created_at": timestamp(created_at),
         "completed_at": timestamp(completed_at),
-        "categories": [
-            {
-                "name": category.name,
-                "score": category.score,
-                "checks": [exported_check(check, result.url) for check in category.checks],
-            }
-            for category in _sort_by_priority(result.categories)
-        ],
+        "categories": [_category(category, result.url) for category in _sort_by_priority(result.categories)],
         "summary": _summary(result),
         "report_id": report_id,
         "status": result.status,
@@ -106,6 +100,17 @@ def export_json(
     if result.state is not None:
         export["state"] = {"journey": result.state.journey, "name": result.state.name, "step": result.state.step}
     return export
+
+
+def _category(category: CategoryResult, url: str) -> ExportedCategory:
+    exported: ExportedCategory = {
+        "name": category.name,
+        "score": category.score,
+        "checks": [exported_check(check, url) for check in category.checks],
+    }
+    if category.plug_in is not None:
+        exported["plug_in"] = {"name": category.plug_in.name, "version": category.plug_in.version}
+    return exported
 
 
 def stored_fix(how: HowToFix) -> StoredFix:

@@ -12,7 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from documentation import criteria
+from documentation import criteria, library_names
 from infrastructure.telemetry.counters import PREFIX, Counter, Histogram
 from infrastructure.telemetry.process_metrics import PROCESS_METRICS
 from operations.metrics.families import Gauge
@@ -174,4 +174,6 @@ TABLES: dict[str, Callable[[str], Iterator[Row]]] = {
     "numbers of criteria": criteria.numbers,
     "criteria": criteria.criteria,
     "checks of criteria": criteria.checks,
+    "functions of the library": library_names.functions,
+    "classes of the library": library_names.classes,
 }

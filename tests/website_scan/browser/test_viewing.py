@@ -10,9 +10,8 @@ from tests.targets.server import Answer, Request, Site
 from tests.website_scan.cast import POLICY, target
 from website_scan.browser.devices import DESKTOP, PHONE, device_of_width
 from website_scan.browser.warm import WarmBrowser
-from website_scan.command.arguments import Options
 from website_scan.command.formats.text import browser_sentences
-from website_scan.command.local import command_report
+from website_scan.command.scanned_reports import scanned_report
 from website_scan.findings import ScanType
 from website_scan.net.browser import find_browser, sandbox_problem
 from website_scan.net.client import Network
@@ -22,7 +21,6 @@ from website_scan.run import scan
 from website_scan.viewing import Viewing, are_valid_widths
 
 TIME_LIMIT_S = 60.0
-OPTIONS = Options(urls=("https://tea.example/",))
 PAGE = (
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Tea shop</title>'
     '<meta name="viewport" content="width=device-width"><style>body { background: #fff; color: #222 } STYLES</style>'
@@ -89,7 +87,7 @@ def test_fault_at_800_pixels_is_found_only_there(browser: WarmBrowser, site: Sit
 
 
 def test_report_names_the_judged_widths_and_scheme(browser: WarmBrowser, site: Site) -> None:
-    report = command_report(scanned(browser, f"{site.url}/middle", Viewing((800, 320), "dark")), OPTIONS)
+    report = scanned_report(scanned(browser, f"{site.url}/middle", Viewing((800, 320), "dark")))
     assert (report.export["widths"], report.export["color_scheme"]) == ([800, 320], "dark")
     (sentence,) = browser_sentences(report.export)
     assert sentence.endswith(", at 800, 320 pixels, dark colour scheme")
@@ -98,7 +96,7 @@ def test_report_names_the_judged_widths_and_scheme(browser: WarmBrowser, site: S
 
 
 def test_report_without_a_choice_has_no_further_fields(browser: WarmBrowser, site: Site) -> None:
-    export = command_report(scanned(browser, f"{site.url}/middle", None), OPTIONS).export
+    export = scanned_report(scanned(browser, f"{site.url}/middle", None)).export
     assert not {"widths", "color_scheme"} & export.keys()
 
 

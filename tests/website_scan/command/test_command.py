@@ -22,6 +22,7 @@ from tests.operations.stack.processes import wait_until
 from tests.reports.sarif import assert_sarif
 from tests.targets.sample import sample_site
 from tests.targets.server import Answer, Request, Site
+from website_scan import local_scans
 from website_scan import settings as scanning
 from website_scan.catalogue import catalogue_version, checks
 from website_scan.command import local
@@ -485,7 +486,7 @@ def test_scanner_exception_fails_only_its_own_scan(
     def crash(*_: object, **__: object) -> None:
         raise RuntimeError("something nobody thought of")
 
-    monkeypatch.setattr(local, "scan", crash)
+    monkeypatch.setattr(local_scans, "scan", crash)
     ran = run_here("scan", "http://one.example.com/", "http://two.example.com/", "--type", "seo", "--format", "json")
     assert ran.returncode == 3
     assert [report["error"]["code"] for report in parse_reports(ran)] == ["INTERNAL_ERROR"] * 2
