@@ -13,7 +13,7 @@ from lxml.html import HtmlElement
 from accounts.models import Membership, Tier
 from dashboard.attention import failures
 from scans.models import credential_columns
-from sites.models import Journey, Monitor
+from sites.models import Audit, Journey, Monitor
 from tests.factories import Member
 from tests.page_reading import browser_of, page_of, strings, text_of
 from tests.populated_audits import make_audit
@@ -70,6 +70,21 @@ def test_journey_that_can_run_offers_a_monitor_to_members(client: Client, home: 
     assert link not in strings(page_of(viewer.get(page_of_journey(journey))), "//main//a/@href")
     unproven = make_journey(home, name="Unproven", is_proven=False)
     assert "Monitor this journey" not in text_of(client.get(page_of_journey(unproven)))
+
+
+def test_run_of_a_journey_offers_a_monitor_to_members(client: Client, home: Member, journey: Journey) -> None:
+    link = f"{NEW}?journey={journey.id}"
+    columns = {"kind": "journey", "url": journey.start_url, "journey": journey, "status": "completed"}
+    run, of_monitor, dry = (make_audit(home, **columns, run_of=run_of) for run_of in ("", "monitor", "dry_run"))
+
+    def offers(browser: Client, audit: Audit) -> bool:
+        return link in strings(page_of(browser.get(f"/audit/{audit.id}")), "//main//a/@href")
+
+    assert [offers(client, audit) for audit in (run, of_monitor, dry)] == [True, False, False]
+    assert client.get(link).status_code == 200
+    assert not offers(browser_of(home, "viewer"), run)
+    Journey.objects.update(proven_at=None)
+    assert not offers(client, run)
 
 
 def chosen(page: HtmlElement, name: str) -> list[str]:
