@@ -22,6 +22,7 @@ from scans.reachability import refuse_unreachable
 from scans.visits.claims import ScanClaim, lock_claimed
 from scans.visits.ending import log_end
 from scans.visits.overload import AUDIT_SHARE_OF_WAIT_LIMIT, refuse_when_overloaded
+from scans.visits.tallies import record_ended_scans
 from sites.audits.dispatch import dispatch_pages
 from sites.audits.schemas import AuditJson, audit_json_of
 from sites.audits.services import AuditLimit, refuse_over_audit_limits
@@ -112,9 +113,10 @@ def finish_dry_run(claim: ScanClaim, outcome: RunOutcome, cpu_s: float | None) -
         }
         insert_steps(audit.id, outcome.steps, states)
         end_dry_run(audit, outcome.error)
-        # Operators see the visit in the log, although its scan no longer exists.
+        # Operators see the visit in the log and in the metrics, although its scan no longer exists.
         scan.status = Scan.Status.FAILED if outcome.error else Scan.Status.COMPLETED
         scan.error_code = outcome.error.code if outcome.error else ""
         scan.completed_at = timezone.now()
+        record_ended_scans([scan], cpu_s)
         transaction.on_commit(functools.partial(log_end, scan, claim.attempt, cpu_s))
     return True
