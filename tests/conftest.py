@@ -22,7 +22,7 @@ import pytest
 from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
-from django.test import TestCase, override_settings
+from django.test import TestCase, TransactionTestCase, override_settings
 from pytest_django import DjangoDbBlocker
 
 from infrastructure import leases, maintenance
@@ -192,6 +192,25 @@ def _single_database_connection() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TestCase, "tearDownClass", classmethod(end))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _rows_of_migrations() -> Iterator[None]:
+    """Restore the rows of migrations, such as the plan tiers, after a test that empties the database.
+
+    Django restores them only before the next test that empties it. Another test may run in between: pytest-xdist
+    repeats the tests of a crashed process after all others.
+    """
+    empty = TransactionTestCase._fixture_teardown  # type: ignore[attr-defined]
+
+    def empty_and_restore(case: Any) -> None:
+        case.serialized_rollback = True  # Otherwise, the restored rows would conflict with those of `post_migrate`.
+        empty(case)
+        connection.creation.deserialize_db_from_string(connection._test_serialized_contents)  # type: ignore[attr-defined]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", empty_and_restore)
         yield
 
 

@@ -4,8 +4,8 @@ Loaded with `-p tests.distribution`.
 
 A file is a unit of work, so that fixtures shared by its tests are created once. The tests of an `xdist_group` are one
 unit across files. Units with slow tests come first: they wait more than they compute, and a late start would leave the
-other processes idle at the end. Then come the largest units. Tests that empty the database come last, because they also
-delete the rows of migrations (pytest-django orders the tests of one process in the same way).
+other processes idle at the end. Then come the largest units. Tests that empty the database come last, as pytest-django
+orders the tests of one process.
 """
 
 from __future__ import annotations

@@ -29,8 +29,8 @@ MS = 1000
 
 SCANS_ENDED = Counter(
     f"{PREFIX}scans_ended",
-    "Scans that have ended; `reason` is the error code of a failed one, `class` is `interactive` if somebody waits "
-    "for it, otherwise `background`.",
+    "Scans that have ended, including the visits of dry runs; `reason` is the error code of a failed one, `class` is "
+    "`interactive` if somebody waits for it, otherwise `background`.",
     ("type", "status", "reason", "class"),
 )
 SCAN_WAIT = Histogram(

@@ -5,6 +5,7 @@ They have the number of scans, their waits, durations and CPU times. They never 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -31,11 +32,12 @@ def _ms_sql(begin: str, end: str) -> str:
     return f"CASE WHEN {milliseconds} < 0 THEN 0 ELSE {milliseconds} END"
 
 
+RECORDED_COLUMNS = ("type", "status", "error_code", "is_background", "created_at", "started_at", "completed_at")
 RECORD_ENDED_SCANS = f"""
     INSERT INTO scans_endedscan (type, status, error_code, is_background, waited_ms, duration_ms, cpu_ms)
     SELECT type, status, error_code, is_background,
         {_ms_sql("created_at", "started_at")}, {_ms_sql("started_at", "completed_at")}, %(cpu_ms)s::bigint
-    FROM scans_scan WHERE id = ANY(%(scans)s::text[])
+    FROM jsonb_populate_recordset(NULL::scans_scan, %(rows)s::jsonb)
 """  # noqa: S608  # of constants
 
 CLASS = "CASE WHEN is_background THEN 'background' ELSE 'interactive' END"
@@ -84,12 +86,10 @@ TALLIES = f"""
 def record_ended_scans(scans: Sequence[Scan], cpu_s: float | None) -> None:
     """Record finished scans for the tallies, in the transaction that ends them.
 
-    `cpu_s` is the CPU time of each scan.
-
-    The scans must have been saved before.
+    `cpu_s` is the CPU time of each scan. The row of a scan may have been deleted, as after a dry run of a journey.
     """
-    ids = [scan.id for scan in scans]
-    execute(RECORD_ENDED_SCANS, {"scans": ids, "cpu_ms": None if cpu_s is None else round(cpu_s * 1000)})
+    rows = json.dumps([{name: getattr(scan, name) for name in RECORDED_COLUMNS} for scan in scans], default=str)
+    execute(RECORD_ENDED_SCANS, {"rows": rows, "cpu_ms": None if cpu_s is None else round(cpu_s * 1000)})
 
 
 def tally_ended_scans() -> None:

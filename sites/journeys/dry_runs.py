@@ -7,33 +7,30 @@ from __future__ import annotations
 
 import functools
 from datetime import timedelta
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
-from accounts import activity, usage
+from accounts import usage
 from accounts.authentication import Caller
 from accounts.models import Organization
 from infrastructure.api.idempotency import Once
-from scans.idempotency_records import Created, created_once
+from scans.idempotency_records import Created
 from scans.models import Scan
-from scans.policy import scan_policy
-from scans.reachability import refuse_unreachable
 from scans.visits.claims import ScanClaim, lock_claimed
 from scans.visits.ending import log_end
 from scans.visits.overload import AUDIT_SHARE_OF_WAIT_LIMIT, refuse_when_overloaded
-from sites.audits.dispatch import dispatch_pages
-from sites.audits.schemas import AuditJson, audit_json_of
-from sites.audits.services import AuditLimit, refuse_over_audit_limits
+from scans.visits.tallies import record_ended_scans
+from sites.audits.schemas import AuditJson
+from sites.audits.services import AuditLimit
 from sites.audits.settling import end_dry_run
 from sites.journeys.run_results import RunOutcome, insert_steps
-from sites.journeys.services import insert_run, refuse_unready
+from sites.journeys.services import insert_run, start_journey_audit
 from sites.models import Audit, AuditPage, Journey
-from sites.resources import JOURNEY
 from website_scan.findings import ScanType
 from website_scan.journeys.journey import Judge
 from website_scan.journeys.walk import StepStatus
-from website_scan.net.targets import parse_target
 
 # Dry runs need no quota, so they have a rate limit of their own, as site audits have.
 DRY_RUNS_PER_HOUR_AND_SLOT = 10
@@ -45,35 +42,21 @@ def dry_run_journey(*, caller: Caller, journey_id: str, once: Once | None = None
 
     Raises NotFound, the refusals of `refuse_unready`, AuditLimit, and those of audits except that of the quota.
     """
-    journey = JOURNEY.find(caller.organization_id, journey_id)
-    created = created_once(caller.organization_id, once, None, lambda: _start(caller, journey), "audit")
-    if not created.replayed:
-        dispatch_pages(caller.organization_id)
-    return created
+
+    def refuse(_: Journey) -> None:
+        refuse_when_overloaded({ScanType.ACCESSIBILITY}, AUDIT_SHARE_OF_WAIT_LIMIT)
+
+    return start_journey_audit(
+        caller=caller, journey_id=journey_id, once=once, action="journey.dry_run", refuse=refuse, insert=_insert
+    )
 
 
-def _start(caller: Caller, journey: Journey) -> AuditJson:
-    refuse_unready(journey)
-    refuse_when_overloaded({ScanType.ACCESSIBILITY}, AUDIT_SHARE_OF_WAIT_LIMIT)
-    addresses = refuse_unreachable(parse_target(journey.start_url, scan_policy()), caller.organization_id)
-    with transaction.atomic():
-        organization = usage.lock(caller.organization_id)
-        refuse_over_audit_limits(organization, Audit.Kind.JOURNEY)
-        _refuse_over_hourly_limit(organization)
-        audit = insert_run(
-            journey,
-            organization,
-            types=(),
-            run_of=Audit.RunOf.DRY_RUN,
-            kept_days=KEPT_DAYS,
-            # The organization may share all reports, but a dry run is a draft.
-            shared_at=None,
-            addresses=addresses,
-            api_key_id=caller.key_id,
-            created_by_id=caller.member.user_id if caller.member else None,
-        )
-        activity.record_by_caller(caller, "journey.dry_run", journey.name, journey=journey.id, audit=audit.id)
-    return audit_json_of(audit)
+def _insert(journey: Journey, organization: Organization, **columns: Any) -> Audit:
+    """Insert the audit of a dry run. Raises AuditLimit."""
+    _refuse_over_hourly_limit(organization)
+    # The organization may share all reports, but a dry run is a draft.
+    options: dict[str, Any] = {"run_of": Audit.RunOf.DRY_RUN, "kept_days": KEPT_DAYS, "shared_at": None}
+    return insert_run(journey, organization, types=(), **options, **columns)
 
 
 def _refuse_over_hourly_limit(organization: Organization) -> None:
@@ -112,9 +95,10 @@ def finish_dry_run(claim: ScanClaim, outcome: RunOutcome, cpu_s: float | None) -
         }
         insert_steps(audit.id, outcome.steps, states)
         end_dry_run(audit, outcome.error)
-        # Operators see the visit in the log, although its scan no longer exists.
+        # Operators see the visit in the log and in the metrics, although its scan no longer exists.
         scan.status = Scan.Status.FAILED if outcome.error else Scan.Status.COMPLETED
         scan.error_code = outcome.error.code if outcome.error else ""
         scan.completed_at = timezone.now()
+        record_ended_scans([scan], cpu_s)
         transaction.on_commit(functools.partial(log_end, scan, claim.attempt, cpu_s))
     return True

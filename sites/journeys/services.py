@@ -5,7 +5,7 @@ Lock order: the organization before the journey.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -223,31 +223,55 @@ def check_proof(*, caller: Caller, journey_id: str) -> ProofCheckJson:
 
 def run_journey(*, caller: Caller, journey_id: str, once: Once | None = None) -> Created[AuditJson]:
     """Start a run of a journey. Raises NotFound, the refusals of `start_run`, and those of audits."""
+
+    def refuse(journey: Journey) -> None:
+        refuse_when_overloaded(queue_types_of(journey), AUDIT_SHARE_OF_WAIT_LIMIT)
+        scans = planned_states(journey.steps, caller.limits.pages_per_audit) * len(journey.types)
+        usage.refuse_beyond_quota(caller.organization_id, caller.limits, scans, timezone.now())
+
+    return start_journey_audit(
+        caller=caller, journey_id=journey_id, once=once, action="journey.run", refuse=refuse, insert=start_run
+    )
+
+
+def start_journey_audit(
+    *,
+    caller: Caller,
+    journey_id: str,
+    once: Once | None,
+    action: str,
+    refuse: Callable[[Journey], None],
+    insert: Callable[..., Audit],
+) -> Created[AuditJson]:
+    """Start an audit that executes a journey, a run or a dry run, on request.
+
+    `refuse` raises further refusals before the site is contacted. `insert` has the arguments of `start_run`, and
+    inserts the audit while the organization is locked. `action` is recorded in the activity log. Raises NotFound,
+    AuditLimit, and the refusals of `refuse_unready`, `refuse` and `insert`.
+    """
     journey = JOURNEY.find(caller.organization_id, journey_id)
-    created = created_once(caller.organization_id, once, None, lambda: _run(caller, journey), "audit")
+
+    def start() -> AuditJson:
+        refuse_unready(journey)
+        refuse(journey)
+        addresses = refuse_unreachable(parse_target(journey.start_url, scan_policy()), caller.organization_id)
+        with transaction.atomic():
+            organization = usage.lock(caller.organization_id)
+            refuse_over_audit_limits(organization, Audit.Kind.JOURNEY)
+            audit = insert(
+                journey,
+                organization,
+                addresses=addresses,
+                api_key_id=caller.key_id,
+                created_by_id=caller.member.user_id if caller.member else None,
+            )
+            activity.record_by_caller(caller, action, journey.name, journey=journey.id, audit=audit.id)
+        return audit_json_of(audit)
+
+    created = created_once(caller.organization_id, once, None, start, "audit")
     if not created.replayed:
         dispatch_pages(caller.organization_id)
     return created
-
-
-def _run(caller: Caller, journey: Journey) -> AuditJson:
-    refuse_unready(journey)
-    refuse_when_overloaded(queue_types_of(journey), AUDIT_SHARE_OF_WAIT_LIMIT)
-    scans = planned_states(journey.steps, caller.limits.pages_per_audit) * len(journey.types)
-    usage.refuse_beyond_quota(caller.organization_id, caller.limits, scans, timezone.now())
-    addresses = refuse_unreachable(parse_target(journey.start_url, scan_policy()), caller.organization_id)
-    with transaction.atomic():
-        organization = usage.lock(caller.organization_id)
-        refuse_over_audit_limits(organization, Audit.Kind.JOURNEY)
-        audit = start_run(
-            journey,
-            organization,
-            addresses=addresses,
-            api_key_id=caller.key_id,
-            created_by_id=caller.member.user_id if caller.member else None,
-        )
-        activity.record_by_caller(caller, "journey.run", journey.name, journey=journey.id, audit=audit.id)
-    return audit_json_of(audit)
 
 
 def start_run(journey: Journey, organization: Organization, **columns: Any) -> Audit:

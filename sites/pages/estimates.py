@@ -29,7 +29,7 @@ RUNS = {
 class Cost:
     """Maximum number of scans for one kind of target.
 
-    Each page is scanned once for each type.
+    Each page is scanned once for each type. `pages` is 0 for a journey that is not chosen yet.
     """
 
     kind: str
@@ -58,11 +58,20 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Estimated numbers of scans by kind of target, with the month's remaining quota."""
+    """Estimated numbers of scans by kind of target, with the month's remaining quota.
+
+    `journey_id` is the journey whose states are counted. Empty if none is chosen.
+    """
 
     costs: list[Cost]
     quota: Quota
     default_pages: int
+    journey_id: str = ""
+
+    @property
+    def nouns(self) -> str:
+        """Return what is scanned once for each type, for all kinds of target."""
+        return " or ".join(dict.fromkeys(cost.noun for cost in self.costs))
 
     def exceeds_quota(self, cost: Cost) -> bool:
         """Return True if the scans exceed the remaining quota, or a month of monitor runs exceeds the monthly quota."""
@@ -70,11 +79,7 @@ class Estimate:
 
 
 def estimate(form: TargetForm, quota: Quota, journey: Journey | None = None) -> Estimate:
-    """Return the estimated number of scans for the form's values, which may be invalid, or for runs of the journey."""
-    if journey is not None:
-        runs = RUNS.get(form["every"].value(), 0)
-        cost = Cost(Audit.Kind.JOURNEY, planned_states(journey.steps, form.pages_per_audit), len(journey.types), runs)
-        return Estimate([cost], quota, form.default_pages)
+    """Return the estimated number of scans for the form's values, which may be invalid. `journey` is the chosen one."""
     max_pages = _number(form["max_pages"].value()) or form.default_pages
     types = len(set(form["type"].value() or ()) & {value for value, _ in form.fields["type"].choices})  # type: ignore[attr-defined]
     pages = {Audit.Kind.PAGE: 1, Audit.Kind.SITE: min(max_pages, form.pages_per_audit)}
@@ -83,7 +88,11 @@ def estimate(form: TargetForm, quota: Quota, journey: Journey | None = None) -> 
         listed_pages = len(str(form["pages"].value() or "").split())
         pages[Audit.Kind.PAGES] = min(listed_pages, form.pages_per_audit, MAX_PAGES_PER_LIST)
         runs = RUNS.get(form["every"].value(), 0)
-    return Estimate([Cost(kind, number, types, runs) for kind, number in pages.items()], quota, form.default_pages)
+    costs = [Cost(kind, number, types, runs) for kind, number in pages.items()]
+    if "journey" in form.fields:
+        states = planned_states(journey.steps, form.pages_per_audit) if journey else 0
+        costs.append(Cost(Audit.Kind.JOURNEY, states, len(journey.types) if journey else 0, runs))
+    return Estimate(costs, quota, form.default_pages, journey.id if journey else "")
 
 
 def _number(value: Any) -> int:

@@ -11,8 +11,8 @@ const pagesOf = {
     const field = form.elements.max_pages;
     return Math.min(/^\s*\d+\s*$/.test(field.value) && +field.value ? +field.value : +box.dataset.usual, +field.max);
   },
-  // The states and the types of a journey are fixed.
-  journey: (sentence) => +sentence.dataset.planned,
+  // The states and the types of a journey are fixed. The server has counted those of the journey that was chosen.
+  journey: (sentence) => (form.elements.journey.value === sentence.dataset.journey ? +sentence.dataset.planned : 0),
 };
 function estimate() {
   const ticked = form.querySelectorAll('[name="type"]:checked').length;
@@ -29,6 +29,9 @@ function estimate() {
     write("types", counted(types, "type"));
     write("scans", counted(scans, "scan"));
     write("month", (scans * runs).toLocaleString("en"));
+    const isUnknown = sentence.dataset.kind === "journey" && !pages;
+    sentence.querySelector("[data-numbers]").hidden = isUnknown;
+    if (sentence.querySelector("[data-general]")) sentence.querySelector("[data-general]").hidden = !isUnknown;
     sentence.querySelector("[data-over]").hidden = runs ? scans * runs <= +box.dataset.limit : scans <= +box.dataset.left;
   }
 }

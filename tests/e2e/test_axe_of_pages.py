@@ -243,7 +243,7 @@ def test_thumbnail_is_enlarged_by_keyboard(page_browser: PageBrowser) -> None:
     [
         *("login", "keys", "report-browser", "report-conformance-filtered", "overview", "webhook", "scan-new-site"),
         *("audit-site", "list", "list-sharing", "assessment-criterion", "assessment-sample"),
-        *("journey-new", "journey-preview", "journey-unproven", "journey-run-steps"),
+        *("journey-new", "journey-preview", "journey-unproven", "journey-run-steps", "monitor-journey-new"),
     ],
 )
 def test_keyboard_reaches_every_control(page_browser: PageBrowser, name: str, width: int) -> None:

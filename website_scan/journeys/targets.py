@@ -79,13 +79,13 @@ def content(name: str, role: str) -> ElementTarget:
 
 
 def written_name(target: ElementTarget) -> str:
-    """Return the name by which the short form selects an element to act on.
+    """Return the name by which the short form selects an element.
 
     Empty for CSS, and for targets of recordings, which have further selectors.
     """
     part = target.selectors[0].parts[-1]
-    if part.kind is not SelectorKind.ARIA or not part.text or target.frame:
+    if part.kind not in (SelectorKind.ARIA, SelectorKind.TEXT) or not part.text or target.frame:
         return ""
-    named = (clickable, field, choice, check_box)
+    named = (clickable, field, choice, check_box, content)
     forms = {make(part.text, role) for make in named for role in ("", part.role)}
     return part.text if target in forms else ""

@@ -309,4 +309,4 @@ def journey_of(audit: Audit) -> Journey | None:
     """Return the journey of which the audit is a run, or None for other audits and if it was deleted."""
     if audit.journey_id is None:
         return None
-    return access.rows(Journey, audit.organization_id).filter(id=audit.journey_id).only("name").first()
+    return access.rows(Journey, audit.organization_id).filter(id=audit.journey_id).only("name", "proven_at").first()

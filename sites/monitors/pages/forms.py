@@ -44,6 +44,8 @@ SCOPES = (
     (Audit.Kind.PAGES, HintedLabel("A list of pages", "Only the pages that you list")),
     (Audit.Kind.SITE, HintedLabel("The whole site", "Finds its pages again for each run")),
 )
+JOURNEY_SCOPE = (Audit.Kind.JOURNEY, HintedLabel("A journey", "The states that its steps reach"))
+NO_JOURNEY = "Choose a journey."
 
 
 def whole_number_field(label: str, **kwargs: Any) -> forms.IntegerField:
@@ -88,13 +90,17 @@ class MonitorForm(IdempotentForm, TargetForm):
 
     It can also delete the stored credentials. `people` maps e-mail addresses of members to hints, which may be empty.
     `limited_user` is a member who is limited to some sites: they can only add and remove themselves as a recipient, and
-    have no choice of webhooks. A monitor with a journey has no fields for pages and their options.
+    have no choice of webhooks. `journeys` are those that can be chosen, and `journey` is the chosen one, which excludes
+    the fields for pages and their options.
     """
 
     noun = "monitor"
     about = {
         **TargetForm.about,
         "day": "at",
+        "JOURNEY_NOT_PROVEN": "journey",
+        "MISSING_SECRET": "journey",
+        "MISSING_BROWSER": "journey",
         **{
             f"alert.{kind.name}.{type}": f"{kind.name}_{type}"
             for kind in alerts.KINDS
@@ -103,15 +109,19 @@ class MonitorForm(IdempotentForm, TargetForm):
         },
     }
     FIELDS_OF_PAGES = (
-        *("scope", "url", "pages", "type", *TargetForm.SITE_FIELDS, "widths", "color_scheme"),
+        *("url", "pages", "type", *TargetForm.SITE_FIELDS, "widths", "color_scheme"),
         *(*CREDENTIAL_FIELDS, "forget_key"),
     )
-    journey = forms.CharField(required=False, widget=forms.HiddenInput)
+    journey = forms.ChoiceField(
+        label="Journey",
+        required=False,
+        help_text="Its states are judged in each run, by the types and in the widths that are set in the journey.",
+    )
     name = forms.CharField(
         label="Name",
         required=False,
         max_length=MAX_NAME_LENGTH,
-        help_text="Shown in e-mails and lists. Leave it empty to use the host name.",
+        help_text="Shown in e-mails and lists. Leave it empty to use the name of the host or of the journey.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     scope = forms.ChoiceField(
@@ -175,6 +185,7 @@ class MonitorForm(IdempotentForm, TargetForm):
         initial: Mapping[str, Any] | None = None,
         monitor: Monitor | None = None,
         limited_user: User | None = None,
+        journeys: Sequence[Journey] = (),
         journey: Journey | None = None,
     ) -> None:
         super().__init__(data, pages_per_audit=tier.pages_per_audit, initial=initial)
@@ -190,13 +201,19 @@ class MonitorForm(IdempotentForm, TargetForm):
             field.choices = choices
         if limited_user is not None:
             del self.fields["webhooks"]
-        if journey is not None:
-            self.fields["journey"].initial = journey.id
-            self.fields["name"].help_text = "Shown in e-mails and lists. Leave it empty to use the journey's name."
-        for name in self.FIELDS_OF_PAGES if journey is not None else ("journey",):
-            del self.fields[name]
+        if journeys:
+            names = [(row.id, _name_of_choice(row)) for row in journeys]
+            self._set_choices("scope", [*SCOPES, JOURNEY_SCOPE])
+            self._set_choices("journey", [("", NO_JOURNEY.rstrip(".")), *names])
+        else:
+            del self.fields["journey"]
         for kind in alerts.KINDS:
             self.fields |= alert_fields(kind)
+
+    def _set_choices(self, name: str, choices: Sequence[tuple[str, Any]]) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = choices
 
     @property
     def intervals(self) -> list[tuple[BoundWidget, bool]]:
@@ -217,7 +234,12 @@ class MonitorForm(IdempotentForm, TargetForm):
 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or self.cleaned_data
-        if values.get("scope") == Audit.Kind.PAGES:
+        if self.chosen_journey is not None or values.get("scope") == Audit.Kind.JOURNEY:
+            for name in self.FIELDS_OF_PAGES:
+                self.errors.pop(name, None)  # The form does not show these fields.
+            if self.chosen_journey is None:
+                self.add_error("journey", NO_JOURNEY)
+        elif values.get("scope") == Audit.Kind.PAGES:
             if not values.get("pages", "").split():
                 self.add_error("pages", "Enter at least one address.")
         elif "url" in values and not values["url"].strip():
@@ -229,9 +251,11 @@ class MonitorForm(IdempotentForm, TargetForm):
     def field_of(self, refusal: Refusal) -> str | None:
         """Return the form field that a refusal is about.
 
-        It is `pages` for invalid URLs in the list of pages.
+        It is `pages` for invalid URLs in the list of pages, and `journey` for the start of a journey.
         """
         name = super().field_of(refusal)
+        if name == "url" and self.chosen_journey is not None:
+            return "journey"
         return "pages" if name == "url" and self.cleaned_data.get("scope") == Audit.Kind.PAGES else name
 
     def monitor_request(self, url: str, organization_id: int) -> MonitorRequest:
@@ -288,12 +312,18 @@ class MonitorForm(IdempotentForm, TargetForm):
         return values.get(name) if name else None
 
 
+def _name_of_choice(journey: Journey) -> str:
+    problem = "" if journey.proven_at else " (control not proven)"
+    return f"{journey.name} \N{EN DASH} {journey.site}{problem}"
+
+
 def initial_values_of(monitor: Monitor, emails: Sequence[str]) -> dict[str, Any]:
     """Return the initial form values for an existing monitor, without its credentials."""
     is_page_list = monitor.kind == Audit.Kind.PAGES
     values: dict[str, Any] = {name: getattr(monitor, name) for name in COLUMNS & MonitorForm.base_fields.keys()}
     values |= {
         "scope": monitor.kind,
+        "journey": monitor.journey_id,
         "url": "" if is_page_list else monitor.url,
         "pages": "\n".join(monitor.pages) if is_page_list else "",
         "type": monitor.types,

@@ -35,6 +35,7 @@ from sites.audits.services import find_audit
 from sites.audits.visibility import may_see_audit, refuse_other_sites
 from sites.badges.requests import BadgeRequest
 from sites.badges.services import badge_of_monitor, create_badge, delete_badge
+from sites.journeys.services import journeys_of
 from sites.models import Audit, Journey, Monitor
 from sites.monitors import services
 from sites.monitors.pages import lists, selections
@@ -211,7 +212,9 @@ def monitor_edit(request: MemberRequest, monitor_id: str) -> HttpResponse:
         messages.success(request, "The monitor was changed.")
         return redirect(page_of(request.membership, "monitor", monitor_id))
 
-    make_form = functools.partial(_form, request, monitor=row, journey=row.journey)
+    def make_form(data: QueryDict | None) -> MonitorForm:
+        return _form(request, data, monitor=row, journey=_journey_of(request, data) if data else row.journey)
+
     return form_page(request, make_form, functools.partial(_form_page, request, monitor=row), submit)
 
 
@@ -318,9 +321,9 @@ def _form(
     hints |= dict.fromkeys(limited.values_list("user__email", flat=True), "Sees only some sites")
     hints |= dict.fromkeys(recipients.unsubscribed, "Unsubscribed")
     webhooks = webhook_choices(member.organization_id, Monitor)
-    return MonitorForm(
-        data, tier=tier, people=hints, webhooks=webhooks, initial=initial, monitor=monitor, journey=journey
-    )
+    names = journeys_of(member.organization_id).order_by("name", "id").only("id", "name", "site", "proven_at")
+    choices: Mapping[str, Any] = {"people": hints, "webhooks": webhooks, "journeys": list(names), "journey": journey}
+    return MonitorForm(data, tier=tier, initial=initial, monitor=monitor, **choices)
 
 
 def _form_page(request: MemberRequest, form: MonitorForm, status: int, monitor: Monitor | None = None) -> HttpResponse:
@@ -337,9 +340,9 @@ def _form_page(request: MemberRequest, form: MonitorForm, status: int, monitor: 
 
 
 def _journey_of(request: MemberRequest, values: QueryDict) -> Journey | None:
-    """Return the journey that the form or the query string names. Limited members see no journeys."""
+    """Return the journey that the form or the query string chooses, if any. Limited members see no journeys."""
     journey_id = values.get("journey")
-    if not journey_id:
+    if not journey_id or values.get("scope", Audit.Kind.JOURNEY) != Audit.Kind.JOURNEY:
         return None
     if request.membership.is_limited:
         raise Http404
@@ -351,7 +354,9 @@ def _journey_of(request: MemberRequest, values: QueryDict) -> Journey | None:
 
 def _initial_values(request: MemberRequest) -> dict[str, Any]:
     """Return the form's initial values from the audit `of` or from the query string."""
-    values: dict[str, Any] = {name: request.GET[name] for name in ("url", "scope") if name in request.GET}
+    values: dict[str, Any] = {name: request.GET[name] for name in ("url", "scope", "journey") if name in request.GET}
+    if "journey" in values:
+        values.setdefault("scope", Audit.Kind.JOURNEY)
     if "type" in request.GET:
         values["type"] = request.GET.getlist("type")
     if audit_id := request.GET.get("of"):

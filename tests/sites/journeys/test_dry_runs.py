@@ -15,6 +15,7 @@ from reports.models import Report
 from scans.models import Scan
 from scans.tasks import run_scan
 from scans.visits.claims import fail_visits
+from scans.visits.tallies import tallies
 from sites.audits.muting import AuditMutes
 from sites.audits.pages.since import compare_with_previous_audit
 from sites.journeys.dry_runs import DRY_RUNS_PER_HOUR_AND_SLOT, dry_run_journey
@@ -192,6 +193,17 @@ def test_cancelled_dry_run_stays_cancelled(home: Member, site: Site) -> None:
     assert home.api.delete(f"/v1/audits/{audit.id}").json()["status"] == "cancelled"
     audit.refresh_from_db()
     assert (audit.status, audit.error_code, Scan.objects.count()) == (Audit.Status.CANCELLED, "", 0)
+
+
+def test_dry_runs_are_counted_in_the_metrics(home: Member, site: Site) -> None:
+    dry_run(make_journey(home, site.url, STEPS))
+    dry_run(make_journey(home, site.url, STEPS.replace('"Next"', '"Nxt"')))
+    fail_visits(Scan.objects.filter(id=lead_of(start(Journey.objects.all()[0])).id), ScanError("TIMEOUT", "Too long."))
+    totals = tallies()
+    ended = {labels[1:3]: number for labels, number in totals["ended"].items()}
+    assert ended == {("completed", ""): 1, ("failed", "JOURNEY_FAILED"): 1, ("failed", "TIMEOUT"): 1}
+    assert sum(totals["duration"].values()) == sum(totals["cpu"].values()) == 2
+    assert not Scan.objects.exists()
 
 
 def test_dry_run_is_private_and_deleted_after_a_day(home: Member, site: Site) -> None:

@@ -202,7 +202,10 @@ class Actions:
         return {"state": "ok"}
 
     async def wait_for(self, step: WaitForElement, deadline: Deadline) -> None:
-        """Wait until the number of matching elements satisfies the condition."""
+        """Wait until the number of matching elements satisfies the condition.
+
+        Several elements may match, because a wait acts on none of them. Names match exactly, as in Chrome's Recorder.
+        """
         count = 0
         while True:
             try:

@@ -51,6 +51,8 @@ const QUERIES = {
   'some-words': (root, text) => byWords(root, text, (words, wanted) => words.includes(wanted)),
   xpath: (root, text) => byXPath(searchRoot(root), text),
 };
+// Beginning of each element's text.
+journey.textsOf = (length, ...nodes) => nodes.map((node) => ownText(node).replace(/\s+/g, ' ').trim().slice(0, length));
 journey.query = (root, kind, text) => QUERIES[kind](root, text).filter(isElement).slice(0, MAX_MATCHES);
 
 const isDisabled = (node) => matches(node, ':disabled') || closest(node, '[inert], [aria-disabled=true]') !== null;
@@ -159,4 +161,9 @@ journey.countMatching = (isShown, attributes, properties, ...nodes) => nodes.fil
   && (isShown === null || isVisible(node) === isShown)
   && attributes.every(([name, value]) => Element.prototype.getAttribute.call(node, name) === value)
   && properties.every(([name, value]) => isSame(name.split('.').reduce((object, key) => (object === null || object === undefined ? object : object[key]), node), value))).length;
-journey.scrollTo = (node, x, y) => (node ? Element.prototype.scrollTo.call(node, {left: x, top: y, behavior: 'instant'}) : scrollTo({left: x, top: y, behavior: 'instant'}));
+journey.scrollTo = (node, x, y) => {
+  const position = {left: x, top: y, behavior: 'instant'};
+  if (!node) return scrollTo(position);
+  journey.reveal(node);
+  Element.prototype.scrollTo.call(node, position);
+};

@@ -98,13 +98,28 @@ async def find_written(
         return Found(exact[shown.index(True) if True in shown else 0])
     if not may_contain:
         return Found()
+    # The kinds are tried in the order of the selectors: a click prefers names, and scrolling to a text prefers texts.
+    for kind in dict.fromkeys(selector.parts[-1].kind for selector in target.selectors):
+        if kind is SelectorKind.ARIA:
+            found = await _only_containing_name(world, nodes, target)
+        elif kind is SelectorKind.TEXT:
+            found = await _only_containing_text(world, root, texts)
+        else:
+            continue
+        if found != Found():
+            return found
+    return Found()
+
+
+async def _only_containing_name(world: World, nodes: Sequence[NamedNode], target: ElementTarget) -> Found:
     containing = containing_name(nodes, target)[:MAX_MATCHES]
-    found = await _only_visible(world, [await world.resolve(node.id) for node in containing], [*map(str, containing)])
-    for text in texts:
-        if found == Found():
-            handles = await world.handles("query", root, "some-words", text)
-            found = await _only_visible(world, handles, [f"text “{text}”"] * len(handles))
-    return found
+    return await _only_visible(world, [await world.resolve(node.id) for node in containing], [*map(str, containing)])
+
+
+async def _only_containing_text(world: World, root: Handle, texts: Sequence[str]) -> Found:
+    handles = [handle for text in texts for handle in await world.handles("query", root, "some-words", text)]
+    shown = await world.call("textsOf", MAX_NAME_CHARS, *handles) if handles else []
+    return await _only_visible(world, handles, [f"text “{text}”" for text in shown])
 
 
 async def _only_visible(world: World, handles: Sequence[Handle], names: Sequence[str]) -> Found:

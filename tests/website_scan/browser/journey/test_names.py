@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.website_scan.browser.journey.walks import css, require_done, walk_page
+from tests.website_scan.browser.journey.walks import by, css, require_done, walk_page
 from website_scan.browser.journey.names import folded
 from website_scan.browser.warm import WarmBrowser
 from website_scan.journeys.journey import Click, ElementTarget, Selector, SelectorKind, SelectorPart, WaitForElement
@@ -79,13 +79,31 @@ AMBIGUOUS = {
         "<div>Loans</div> <div>Loan terms</div>",
         "click “Loan”",
         "nothing is named exactly “Loan”, and 2 elements have names that contain it.",
-        ("text “Loan”", "text “Loan”"),
+        ("text “Loans”", "text “Loan terms”"),
+    ),
+    "two longer texts to scroll to": (
+        "<p>Loans for tea</p> <h2>A <i>small</i> loan</h2>",
+        "scroll to “Loan”",
+        "nothing is named exactly “Loan”, and 2 elements have names that contain it.",
+        ("text “Loans for tea”", "text “A small loan”"),
+    ),
+    "two longer headings to scroll to": (
+        "<h2>Loans</h2> <h2>Loan terms</h2> <a href=#>Loan</a>",
+        "scroll to heading “Loan”",
+        "nothing is named exactly “Loan”, and 2 elements have names that contain it.",
+        ("heading “Loans”", "heading “Loan terms”"),
     ),
     "two longer labels": (
         "<label>E-mail address <input></label> <label>E-mail again <input></label>",
         "fill “E-mail” with x",
         "nothing is named exactly “E-mail”, and 2 elements have names that contain it.",
         ("textbox “E-mail address”", "textbox “E-mail again”"),
+    ),
+    "two longer names of pictures to scroll to": (
+        "<p role=img aria-label='Loan terms'>%</p> <p role=img aria-label='Loans'>%</p>",
+        "scroll to “Loan”",
+        "nothing is named exactly “Loan”, and 2 elements have names that contain it.",
+        ("image “Loan terms”", "image “Loans”"),
     ),
     "longer name with another role": (
         "<a href=#>Loans</a>",
@@ -94,6 +112,42 @@ AMBIGUOUS = {
         ("link “Loans”",),
     ),
 }
+# Content of the page, and the step, which scrolls to the element with the ID `a`.
+SCROLLED_TO = {
+    "exact text beside a longer one": ("<p>Loans</p> <p id=a>Loan</p>", "scroll to “Loan”"),
+    "exact text in other case": ("<p>Loans</p> <p id=a>LOAN</p>", "scroll to “Loan”"),
+    "longer text alone": ("<p id=a>All <b>loans</b> at once</p>", "scroll to “loans at”"),
+    "longer name of a picture alone": ("<p id=a role=img aria-label='Loan terms'>%</p>", "scroll to “Loan”"),
+    "longer text rather than a longer name": (
+        "<p role=img aria-label='Loan terms'>%</p> <p id=a>Loans</p>",
+        "scroll to “Loan”",
+    ),
+    "hidden longer text": ("<p hidden>Loan terms</p> <p id=a>Loans</p>", "scroll to “Loan”"),
+    "heading with a link in it": ("<h2><a href=# id=a>Loan terms</a></h2>", "scroll to “Loan”"),
+}
+FAR_BELOW = "<style>.far { height: 4000px }</style><div class=far></div>{body}<div class=far></div>"
+
+
+@pytest.mark.parametrize("case", SCROLLED_TO)
+def test_scroll_to_written_name_finds_its_element(browser: WarmBrowser, case: str) -> None:
+    body, line = SCROLLED_TO[case]
+    observer = """<script>new IntersectionObserver(([{isIntersecting}]) => { document.title = `${isIntersecting}` })
+      .observe(document.getElementById('a'))</script>"""
+    is_shown = WaitForElement(target=css("title"), properties=(("text", "true"),), timeout_s=3.0)
+    page = FAR_BELOW.replace("{body}", body.replace("<p id=a", "<div class=far></div><p id=a")) + observer
+    require_done(walk_page(browser, page, *steps_of_line(line), is_shown))
+
+
+def test_wait_accepts_several_elements_with_the_name(browser: WarmBrowser) -> None:
+    waits = [steps_of_line(line)[0] for line in ("wait for “Loan”", "wait for link “Loans”")]
+    require_done(walk_page(browser, "<a href=#>Loans</a> <a href=#>Loans</a> <p>Loan terms</p>", *waits))
+
+
+def test_wait_for_a_role_needs_the_exact_name(browser: WarmBrowser) -> None:
+    (wait,) = steps_of_line("wait for link “Loan” up to 1 seconds")
+    result = walk_page(browser, "<a href=#>Loans</a>", wait)
+    assert result.steps[1].problem == "Step 2: no link is named “Loan”."
+    assert result.steps[1].near_matches == ("link “Loans”",)
 
 
 @pytest.mark.parametrize("case", FOUND)
@@ -127,15 +181,16 @@ def test_selectors_of_recordings_match_exact_names_only(browser: WarmBrowser) ->
     assert result.steps[1].problem == "Step 2: nothing is named “Loan”."
 
 
-@pytest.mark.parametrize("make", [clickable, field, choice, check_box])
+@pytest.mark.parametrize("make", [clickable, field, choice, check_box, content])
 def test_targets_of_the_short_form_have_a_written_name(
     make: Callable[[str, str], ElementTarget],
 ) -> None:
     assert {written_name(make("Loan", role)) for role in ("", "link")} == {"Loan"}
 
 
-def test_waits_and_css_have_no_written_name() -> None:
-    assert {written_name(target) for target in (content("Loan", ""), css("#loan"))} == {""}
+def test_css_and_other_selectors_of_recordings_have_no_written_name() -> None:
+    recorded = (css("#loan"), by(SelectorKind.TEXT, "Loan"), by(SelectorKind.PIERCE, "#loan"))
+    assert {written_name(target) for target in recorded} == {""}
 
 
 def test_names_are_folded() -> None:
