@@ -16,11 +16,13 @@ from website_scan.command.arguments import Options
 from website_scan.command.credentials import credentials_by_origin, has_credentials
 from website_scan.command.errors import WrongUsage
 from website_scan.command.gate import CommandReport
+from website_scan.command.plug_ins import extension_of_command
 from website_scan.command.preview_findings import accept_preview_findings
 from website_scan.command.progress import ProgressLine
 from website_scan.command.terminal import write_err
 from website_scan.errors import Refusal
 from website_scan.evidence_cache import EvidenceCache, InMemoryEvidence
+from website_scan.extension import NO_EXTENSION
 from website_scan.ids import new_report_id, new_scan_id
 from website_scan.net.browser import find_supported_browser
 from website_scan.net.client import Network
@@ -124,7 +126,18 @@ def _visit(
     try:
         target = parse_target(url, network.policy)
         budget = Budget(time_limit_s=scanning.SCAN_TIME_LIMIT_S)
-        return scan(target, options.types, network, budget, show, browser(), shared, viewing=options.viewing)
+        extension = extension_of_command(uses_plug_ins=options.uses_plug_ins) or NO_EXTENSION
+        return scan(
+            target,
+            options.types,
+            network,
+            budget,
+            show,
+            browser(),
+            shared,
+            viewing=options.viewing,
+            extension=extension,
+        )
     except Refusal as refusal:
         error = ScanError(refusal.code, str(refusal))
     except Exception:
