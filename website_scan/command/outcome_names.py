@@ -22,6 +22,10 @@ def known_outcomes(names: Iterable[str]) -> frozenset[str]:
         outcomes = {check["id"]: [outcome["name"] for outcome in check["outcomes"]] for check in checks}
         for name in sorted(chosen):
             check_id, _, outcome = name.partition(".")
+            if check_id not in outcomes:
+                from website_scan.command.plug_ins import plug_in_outcomes  # Only unknown checks need it.
+
+                outcomes |= plug_in_outcomes()
             if outcome not in outcomes.get(check_id, ()):
                 reason = (
                     f"{check_id} has {', '.join(outcomes[check_id])}"

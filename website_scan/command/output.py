@@ -18,6 +18,7 @@ from website_scan.command.formats import WRITERS
 from website_scan.command.formats.text import DEFAULT_WIDTH, MAX_WIDTH, colored, plain
 from website_scan.command.formats.text_document import closing_text, page_texts, text_document
 from website_scan.command.gate import CommandReport, CommandResult
+from website_scan.command.plug_ins import plug_in_text
 from website_scan.command.terminal import write_out
 
 # The operating system removes the bits of the umask from this mode.
@@ -88,8 +89,10 @@ class OutputWriter:
 def formatted(name: str, result: CommandResult) -> str:
     """Return all reports as the content of an output file.
 
-    `name` is a key of WRITERS.
+    `name` is a key of WRITERS, or a format of a plug-in. Raises WrongUsage if the latter fails.
     """
+    if name not in WRITERS:
+        return plug_in_text(name, result)
     module, function = WRITERS[name]
     content: str = getattr(import_module(f"website_scan.command.formats.{module}"), function)(result)
     return content
