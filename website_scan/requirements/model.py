@@ -182,6 +182,11 @@ class Requirements:
 
         return read_requirements(data)
 
+    @property
+    def measured_checks(self) -> frozenset[str]:
+        """IDs of the checks that measure speed: their verdicts may change although the site does not."""
+        return frozenset(rule.check_id for rule in self.rules if isinstance(rule.condition, MetricRule))
+
     def json(self) -> RequirementsJson:
         """Return the JSON form that `from_json` reads."""
         return {"weight": self.weight, "rules": [rule.json() for rule in self.rules]}
