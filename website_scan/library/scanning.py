@@ -11,6 +11,7 @@ from website_scan import result as engine
 from website_scan.browser import visit
 from website_scan.command.scanned_reports import scanned_report
 from website_scan.evidence_cache import InMemoryEvidence
+from website_scan.extension import NO_EXTENSION, Extension
 from website_scan.findings import ScanType as Type
 from website_scan.library.browser import Browser, open_browser
 from website_scan.library.errors import InvalidOption
@@ -66,6 +67,7 @@ def scan(  # noqa: PLR0913 -- one page, and options by keyword
     allow_networks: Iterable[str] = (),
     widths: Iterable[int] | None = None,
     color_scheme: ColorScheme | None = None,
+    requirements: Mapping[str, object] | None = None,
     time_limit_s: float | None = None,
     progress: ProgressCallback | None = None,
 ) -> PageResult:
@@ -74,7 +76,8 @@ def scan(  # noqa: PLR0913 -- one page, and options by keyword
     `browser` is a `Browser` to use, True to require one, False for none, and None for one if it is installed.
     `credentials` are sent to the origin of the page only. `allow_networks` are private networks that may be reached,
     such as "127.0.0.0/8" or "10.0.0.5/32:8080"; the page and what it loads may be there. `widths` (pixels, the main one
-    first) and `color_scheme` choose how the browser shows the page. `time_limit_s` is for the page, 60 seconds by
+    first) and `color_scheme` choose how the browser shows the page. `requirements` are rules of your own, such as
+    `{"rules": [{"name": "Imprint is linked", "link": "/imprint"}]}`. `time_limit_s` is for the page, 60 seconds by
     default. `progress` is called with a `Progress`; an exception that it raises ends the scan.
 
     Raises InvalidUrl, Blocked, InvalidOption or BrowserUnavailable before anything is requested. A page that cannot be
@@ -88,6 +91,7 @@ def scan(  # noqa: PLR0913 -- one page, and options by keyword
         allow_networks=allow_networks,
         widths=widths,
         color_scheme=color_scheme,
+        requirements=requirements,
         time_limit_s=time_limit_s,
         progress=progress,
     )
@@ -103,6 +107,7 @@ def scan_pages(  # noqa: PLR0913 -- pages, and options by keyword
     allow_networks: Iterable[str] = (),
     widths: Iterable[int] | None = None,
     color_scheme: ColorScheme | None = None,
+    requirements: Mapping[str, object] | None = None,
     time_limit_s: float | None = None,
     workers: int = 1,
     progress: ProgressCallback | None = None,
@@ -126,6 +131,7 @@ def scan_pages(  # noqa: PLR0913 -- pages, and options by keyword
         policy,
         credentials_by_origin(credentials, targets, policy),
         viewing,
+        _extension(requirements),
         parse_time_limit(time_limit_s),
         parse_workers(workers),
         progress,
@@ -153,6 +159,7 @@ class _Plan:
     policy: Policy
     credentials: Mapping[str, OriginCredentials]
     viewing: Viewing | None
+    extension: Extension
     time_limit_s: float
     workers: int
     progress: ProgressCallback | None
@@ -184,6 +191,7 @@ class _Plan:
                     browser=browser,
                     shared=self.shared,
                     viewing=self.viewing,
+                    extension=self.extension,
                 )
             except _CallbackFailed as failure:
                 raise failure.error from None
@@ -225,6 +233,20 @@ class _Plan:
             networks = list(self.networks)
         for network in networks:
             network.close()
+
+
+def _extension(requirements: Mapping[str, object] | None) -> Extension:
+    """Return the checks of own requirements. Raises InvalidOption."""
+    if requirements is None:
+        return NO_EXTENSION
+    # Few scans have requirements.
+    from website_scan.requirements.building import extension_of
+    from website_scan.requirements.reading import read_requirements
+
+    try:
+        return extension_of(read_requirements(requirements))
+    except ValueError as error:
+        raise InvalidOption(f"requirements: {error}") from None
 
 
 def _results(plan: _Plan, browser: Browser | None, *, closes_browser: bool = False) -> Iterator[PageResult]:

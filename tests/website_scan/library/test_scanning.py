@@ -111,6 +111,7 @@ def test_port_that_is_not_allowed_raises() -> None:
         {"time_limit_s": 0},
         {"time_limit_s": float("nan")},
         {"workers": 0},
+        {"requirements": {"rules": [{"name": "Nothing"}]}},
         {"credentials": website_scan.Credentials(headers={"Host": "x"})},
         {"credentials": {"https://other.example.com": website_scan.Credentials(cookies={"a": "b"})}},
     ],
@@ -128,6 +129,20 @@ def test_invalid_environment_variable_raises(site: Site, monkeypatch: pytest.Mon
     )
     with pytest.raises(website_scan.InvalidOption, match="SCAN_TIME_LIMIT"):
         scan(site)
+
+
+def test_own_requirements_are_findings(site: Site) -> None:
+    rules = [
+        {"name": "Imprint is linked", "link": "/imprint", "severity": "high"},
+        {"name": "Tea is named", "text": "Tea from Uji"},
+    ]
+    options = {"browser": False, "allow_networks": LOOPBACK}
+    page = website_scan.scan(f"{site.url}/", "seo", requirements={"rules": rules}, **options)  # type: ignore[arg-type]
+    (finding,) = [finding for finding in page.findings if finding.category == "Own requirements"]
+    assert (finding.check, finding.severity, finding.points) == ("own-imprint-is-linked", "high", 0)
+    assert "own-tea-is-named" in {check.check for check in page["seo"].passed}
+    assert page["seo"].score == scan(site, "seo")["seo"].score
+    assert website_scan.read(website_scan.document(page, "full")) == (page,)
 
 
 def test_page_that_cannot_be_scanned_is_a_failed_report() -> None:
