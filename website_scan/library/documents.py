@@ -7,10 +7,12 @@ from os import PathLike
 from pathlib import Path
 
 from website_scan.command.conformance_options import ConformanceTarget
+from website_scan.command.errors import WrongUsage
 from website_scan.command.formats import WRITERS
 from website_scan.command.formats.text_document import text_document
 from website_scan.command.gate import CommandResult, Gate
 from website_scan.command.output import formatted
+from website_scan.command.plug_ins import FormatNames
 from website_scan.library.errors import InvalidDocument, InvalidOption
 from website_scan.library.options import parse_standard
 from website_scan.library.results import PageResult, page_results, sources
@@ -25,10 +27,11 @@ def document(
 ) -> str:
     """Return one document with the reports of one or more pages, as the command writes it with `--format`.
 
-    `format` is one of FORMATS: text, json, full, sarif, csv, junit, codequality, markdown, html, conformance or earl.
-    `standard` and `level` choose the criteria of the formats conformance and earl. Raises InvalidOption.
+    `format` is one of FORMATS: text, json, full, sarif, csv, junit, codequality, markdown, html, conformance or earl;
+    or the name of a format of an installed plug-in. `standard` and `level` choose the criteria of the formats
+    conformance and earl. Raises InvalidOption.
     """
-    if format not in FORMATS:
+    if format not in FormatNames(FORMATS):
         raise InvalidOption(f"format must be one of {', '.join(FORMATS)}.")
     target = ConformanceTarget(*parse_standard(standard, level))
     reports = sources(results)
@@ -37,7 +40,11 @@ def document(
     gate = Gate()
     complaints = [sentence for report in reports for sentence in gate.complaints(report)]
     result = CommandResult(reports, complaints, requested=len(reports), gate=gate, target=target)
-    return text_document(result) if format == "text" else formatted(format, result)
+    try:
+        return text_document(result) if format == "text" else formatted(format, result)
+    except WrongUsage as error:
+        # Only formats of plug-ins fail.
+        raise InvalidOption(str(error)) from None
 
 
 def read(source: str | bytes | PathLike[str]) -> tuple[PageResult, ...]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from website_scan import result as engine
 from website_scan.browser import visit
+from website_scan.command.plug_ins import extension_of_command
 from website_scan.command.scanned_reports import scanned_report
 from website_scan.evidence_cache import InMemoryEvidence
 from website_scan.extension import NO_EXTENSION, Extension
@@ -68,6 +69,7 @@ def scan(  # noqa: PLR0913 -- one page, and options by keyword
     widths: Iterable[int] | None = None,
     color_scheme: ColorScheme | None = None,
     requirements: Mapping[str, object] | None = None,
+    plug_ins: bool = True,
     time_limit_s: float | None = None,
     progress: ProgressCallback | None = None,
 ) -> PageResult:
@@ -77,7 +79,8 @@ def scan(  # noqa: PLR0913 -- one page, and options by keyword
     `credentials` are sent to the origin of the page only. `allow_networks` are private networks that may be reached,
     such as "127.0.0.0/8" or "10.0.0.5/32:8080"; the page and what it loads may be there. `widths` (pixels, the main one
     first) and `color_scheme` choose how the browser shows the page. `requirements` are rules of your own, such as
-    `{"rules": [{"name": "Imprint is linked", "link": "/imprint"}]}`. `time_limit_s` is for the page, 60 seconds by
+    `{"rules": [{"name": "Imprint is linked", "link": "/imprint"}]}`. Checks of installed plug-ins run, unless
+    `plug_ins` is False or the variable SCAN_PLUGINS names others. `time_limit_s` is for the page, 60 seconds by
     default. `progress` is called with a `Progress`; an exception that it raises ends the scan.
 
     Raises InvalidUrl, Blocked, InvalidOption or BrowserUnavailable before anything is requested. A page that cannot be
@@ -92,6 +95,7 @@ def scan(  # noqa: PLR0913 -- one page, and options by keyword
         widths=widths,
         color_scheme=color_scheme,
         requirements=requirements,
+        plug_ins=plug_ins,
         time_limit_s=time_limit_s,
         progress=progress,
     )
@@ -108,6 +112,7 @@ def scan_pages(  # noqa: PLR0913 -- pages, and options by keyword
     widths: Iterable[int] | None = None,
     color_scheme: ColorScheme | None = None,
     requirements: Mapping[str, object] | None = None,
+    plug_ins: bool = True,
     time_limit_s: float | None = None,
     workers: int = 1,
     progress: ProgressCallback | None = None,
@@ -131,7 +136,7 @@ def scan_pages(  # noqa: PLR0913 -- pages, and options by keyword
         policy,
         credentials_by_origin(credentials, targets, policy),
         viewing,
-        _extension(requirements),
+        _extension(requirements, uses_plug_ins=plug_ins),
         parse_time_limit(time_limit_s),
         parse_workers(workers),
         progress,
@@ -235,16 +240,17 @@ class _Plan:
             network.close()
 
 
-def _extension(requirements: Mapping[str, object] | None) -> Extension:
-    """Return the checks of own requirements. Raises InvalidOption."""
+def _extension(requirements: Mapping[str, object] | None, *, uses_plug_ins: bool) -> Extension:
+    """Return the checks of own requirements and of plug-ins. Raises InvalidOption."""
+    extension = extension_of_command(uses_plug_ins=uses_plug_ins) or NO_EXTENSION
     if requirements is None:
-        return NO_EXTENSION
+        return extension
     # Few scans have requirements.
     from website_scan.requirements.building import extension_of
     from website_scan.requirements.reading import read_requirements
 
     try:
-        return extension_of(read_requirements(requirements))
+        return extension | extension_of(read_requirements(requirements))
     except ValueError as error:
         raise InvalidOption(f"requirements: {error}") from None
 
