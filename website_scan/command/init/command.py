@@ -53,7 +53,7 @@ def run(arguments: Sequence[str], program: str) -> int:
     written, kept = _write(folder, files, replaces=options.force)
     lines = [*_recognized(plan, systems, root if not is_root else None), "", *_report(written, kept)]
     unfinished = [path for path in written if PLACEHOLDER.path in files[path]]
-    lines += _next_steps(folder, plan, program)
+    lines += _next_steps(folder, plan, program, has_new_configuration=NAME in written)
     if root is not None and not is_root:
         lines += _steps_in_subfolder(folder.path.resolve().relative_to(root), program)
     else:
@@ -138,10 +138,10 @@ def _report(written: Sequence[str], kept: Sequence[str]) -> Iterator[str]:
         yield f"Exists, and was not changed: {path} (--force replaces it)"
 
 
-def _next_steps(folder: SetupFolder, plan: ScanPlan, program: str) -> Iterator[str]:
+def _next_steps(folder: SetupFolder, plan: ScanPlan, program: str, *, has_new_configuration: bool) -> Iterator[str]:
     """Yield the commands for the first scan."""
     yield ""
-    if plan.is_empty:
+    if plan.is_empty and has_new_configuration:
         yield f"Write the address of your site into {NAME}, at `urls`. Then scan it:"
     else:
         yield "Scan the site, and read the findings:"
@@ -153,8 +153,9 @@ def _next_steps(folder: SetupFolder, plan: ScanPlan, program: str) -> Iterator[s
     if plan.build and not plan.site.is_there:
         yield f"  {plan.build_from_scratch or plan.build}"
     yield f"  {program}{f' {plan.arguments}' if plan.arguments else ''}"
-    yield ""
-    yield f"No finding fails the build yet: {NAME} explains how to change that."
+    if has_new_configuration:
+        yield ""
+        yield f"No finding fails the build yet: {NAME} explains how to change that."
 
 
 def _steps_in_subfolder(subfolder: Path, program: str) -> Iterator[str]:

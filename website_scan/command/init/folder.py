@@ -28,7 +28,7 @@ class SetupFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        if not path.is_dir():
+        if not os.path.isdir(path):
             raise WrongUsage(f"{path} is not a folder.")
 
     def text(self, name: str) -> str | None:

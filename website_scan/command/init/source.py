@@ -6,7 +6,8 @@ import json
 import re
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
-from urllib.parse import urlsplit
+
+from website_scan.written_urls import split_url
 
 DISTRIBUTION = "website-scan"
 # Characters that need no quoting in YAML, a shell or a GitHub action's reference.
@@ -53,7 +54,7 @@ def source_of(direct_url: str) -> CommandSource:
     try:
         content = json.loads(direct_url)
         revision = content["vcs_info"].get("requested_revision") or PLACEHOLDER.revision
-        url = urlsplit(content["url"])
+        url = split_url(content["url"])
         host = (url.hostname or "") + (f":{url.port}" if url.port else "")
         path = url.path.strip("/").removesuffix(".git")
         is_git = content["vcs_info"]["vcs"] == "git" and url.scheme == "https"

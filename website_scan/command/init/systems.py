@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from website_scan.command.init.folder import SetupFolder
+from website_scan.written_urls import written_host
 
 GITHUB = "GitHub Actions"
 GITLAB = "GitLab CI"
@@ -65,12 +64,12 @@ def build_systems(folder: SetupFolder) -> list[BuildSystem]:
 def repository_root(folder: Path) -> Path | None:
     """Return the root of the Git repository that contains the folder, or None outside of repositories."""
     resolved = folder.resolve()
-    return next((path for path in (resolved, *resolved.parents) if (path / ".git").exists()), None)
+    return next((path for path in (resolved, *resolved.parents) if os.path.exists(path / ".git")), None)
 
 
 def remote_hosts(folder: Path) -> list[str]:
     """Return the hosts of the Git remotes, `origin` first. Empty without Git or a repository."""
-    if not (folder / ".git").exists():
+    if not os.path.exists(folder / ".git"):
         return []
     environment = {name: value for name, value in os.environ.items() if name not in GIT_VARIABLES}
     command = ["git", "-C", str(folder.resolve()), "config", "--null", "--get-regexp", r"^remote\..*\.url$"]
@@ -88,12 +87,8 @@ def host_of(url: str) -> str:
     """Return the host of a remote: of a URL, or of an address such as git@example.com:a/b.git; empty for a path."""
     if match := _SCP_ADDRESS.match(url):
         return match[1].lower()
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
+    return written_host(url)
 
 
 def _system_of_host(host: str) -> str:
-    labels: Iterable[str] = host.split(".")
-    return next((SYSTEMS_BY_LABEL[label] for label in labels if label in SYSTEMS_BY_LABEL), "")
+    return next((SYSTEMS_BY_LABEL[label] for label in host.split(".") if label in SYSTEMS_BY_LABEL), "")

@@ -132,6 +132,7 @@ def test_existing_files_are_replaced_only_with_force(folder: Path, init: Init) -
     assert (status, (folder / TOML).read_text()) == (0, "# mine\n")
     assert "Exists, and was not changed: website-scan.toml (--force replaces it)\n" in output
     assert "Written: .github/workflows/website-scan.yml\n" in output
+    assert "No finding fails the build yet" not in output
     create(folder, {jobs.GITHUB_WORKFLOW: "# mine\n"})
     status, output = init()
     assert (status, "Nothing was written; --force replaces them." in output) == (EXIT_USAGE, True)
