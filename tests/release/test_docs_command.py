@@ -16,6 +16,7 @@ from website_scan.command import lists
 from website_scan.command.arguments import FORMATS, is_list_command, parse_arguments, parser
 from website_scan.command.configuration import KEYS, NAME
 from website_scan.command.errors import EXIT_FAILED, EXIT_GATE, EXIT_USAGE
+from website_scan.command.init import command as init
 from website_scan.command.site_options import SiteOptions
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,6 +60,8 @@ def test_every_example_is_accepted(arguments: list[str], tmp_path: Path, monkeyp
         assert not exit_info.value.code
     elif is_list_command(arguments):
         assert lists.parse_options(arguments, "website-scan").server
+    elif arguments[:1] == ["init"]:
+        assert init.parse_options(arguments[1:], "website-scan").folder
     else:
         assert parse_arguments(arguments).urls
 

@@ -47,7 +47,7 @@ USAGE = f"{PROGRAM} URL… [options]"
 EPILOG = """\
 environment: WEBSITE_SCAN_KEY, SCAN_BROWSER, SCAN_TIME_LIMIT, SCAN_CA_BUNDLE
 exit status: 0 success, 1 the gate failed, 2 invalid usage, 3 a scan failed
-also: --version, --print-completion SHELL; commands: checks, list, mcp
+also: --version, --print-completion SHELL; commands: checks, init, list, mcp
 examples:
   website-scan https://example.com/ --format html --output report.html
   website-scan http://localhost:4173/ --start 'npm run preview'

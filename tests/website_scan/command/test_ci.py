@@ -88,7 +88,7 @@ def test_samples_match_the_inputs_and_outputs() -> None:
 def test_samples_for_gitlab_are_valid() -> None:
     validate(GITLAB, "gitlab-ci")
     pipelines = [sample for sample in map(yaml.safe_load, samples("yaml")) if "website-scan" in sample]
-    assert len(pipelines) == 4
+    assert len(pipelines) == 5
     for pipeline in pipelines:
         assert pipeline["website-scan"]["variables"].keys() <= GITLAB["website-scan"]["variables"].keys()
         including = {name: job for name, job in pipeline.items() if name != "website-scan"}

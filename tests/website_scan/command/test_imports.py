@@ -98,3 +98,7 @@ def test_late_modules_import_all_late_packages(tmp_path: Path) -> None:
         [sys.executable, "-c", code], cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=100
     )
     assert LATE | set(MODULES) <= set(ran.stdout.split())
+
+
+def test_init_does_not_import_the_engine(tmp_path: Path) -> None:
+    assert not (UNUSED_BY_HELP - {"email", "json", "subprocess"}) & imported_modules(tmp_path, "init")
