@@ -13,9 +13,10 @@ from dataclasses import replace
 
 from website_scan.net.budget import ConnectionGuard, Exchange, Limits, Meter, SharedBudget
 from website_scan.net.credentials import OriginCredentials
-from website_scan.net.deadline import Deadline, GuardedSocket, GuardedTlsSocket, dial
+from website_scan.net.deadline import Deadline, GuardedSocket, GuardedTlsSocket, dial, dial_datagrams
 from website_scan.net.dialer import Dial, Dialer
 from website_scan.net.dns_records import DnsAnswer, Lookup, SystemLookup
+from website_scan.net.domain_queries import DomainQueries
 from website_scan.net.errors import NotReachable, TimedOut, TooManyRedirects, Untrusted
 from website_scan.net.failures import NoAnswer, named_errors
 from website_scan.net.http.answers import AnswerRequirements, Answers, answer_key
@@ -45,7 +46,8 @@ class Network:
     """Network access of a scan.
 
     Thread-safe. `close()` ends all operations, also those of other threads. Tests replace `resolver`, `lookup` and
-    `dialer`; a dialer is called with address, port and seconds, and returns a connected socket or raises OSError.
+    the dialers for TCP (`dialer`) and UDP (`datagrams`); a dialer is called with address, port and seconds, and returns
+    a connected socket or raises OSError.
     `time_limit_s` is the limit for everything together. `answers` is a response cache that may outlive the network: a
     cached response costs no request. `credentials` are sent only with requests that have `with_credentials`, only to
     their own origin, redirects included, and never if the certificate is not trusted. `shared` counts every request and
@@ -59,6 +61,7 @@ class Network:
         resolver: Resolver | None = None,
         lookup: Lookup | None = None,
         dialer: Dial | None = None,
+        datagrams: Dial | None = None,
         limits: Limits = DEFAULT_LIMITS,
         time_limit_s: float = 60.0,
         credentials: OriginCredentials | None = None,
@@ -74,9 +77,16 @@ class Network:
         self._begin = time.monotonic()
         self._deadline = Deadline(time_limit_s)
         self._dialer = Dialer(
-            policy, resolver or SystemResolver(policy.name_servers), dialer or dial, limits, self._deadline
+            policy,
+            resolver or SystemResolver(policy.name_servers),
+            dialer or dial,
+            limits,
+            self._deadline,
+            datagrams or dial_datagrams,
         )
-        self._lookup = lookup or SystemLookup(policy.name_servers)
+        lookup = lookup or SystemLookup(policy.name_servers)
+        # Queries about domains, to the configured name servers and to those of the domain.
+        self.dns = DomainQueries(policy, lookup, self._dialer, self._meter, self._deadline, shared, limits.connect_s)
         self._current = CurrentExchange()
         self._lock = threading.Lock()
         self._adapters: dict[Trust, GuardedAdapter] = {}
@@ -141,9 +151,9 @@ class Network:
     def records(self, name: str, record_type: str) -> DnsAnswer:
         """Return DNS records such as TXT or CAA as text.
 
-        Empty if there are none. Raises NotReachable, TimedOut.
+        Empty if there are none. Raises NotReachable, TimedOut or BudgetExceeded.
         """
-        return self._lookup.lookup(name, record_type, self._deadline.within(self.limits.connect_s))
+        return self.dns.records(name, record_type)
 
     def connect(self, host: str, port: int, *, timeout_s: float | None = None) -> GuardedSocket:
         """Open a TCP connection to the host at one of its pinned addresses.

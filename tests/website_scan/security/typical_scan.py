@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from tests.targets.server import Certificate, Site
 from tests.targets.typical import SITES, TypicalSite
 from tests.website_scan.cast import target
-from tests.website_scan.net.seams import PUBLIC, Names, Wires
+from tests.website_scan.net.seams import PUBLIC, Names, UnsignedLookup, Wires
 from website_scan.findings import ScanType, Severity
 from website_scan.net.client import Network
 from website_scan.net.deadline import Deadline
@@ -29,7 +29,7 @@ MAIL_PROVIDER = "mail.example.net"
 
 
 @dataclass(frozen=True)
-class Records:
+class Records(UnsignedLookup):
     """Fake DNS in which names other than MAIL_PROVIDER have these records.
 
     The SPF records of other names include that of MAIL_PROVIDER. Answers are authenticated if there is a DS record.
