@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 from website_scan.net.budget import ConnectionGuard, Exchange, Limits, Meter, SharedBudget
@@ -33,7 +34,7 @@ from website_scan.net.http.redirects import Trail, limit_referrer, next_request
 from website_scan.net.http.request import Request, Reuse
 from website_scan.net.http.response import Response, TlsSession
 from website_scan.net.policy import Policy
-from website_scan.net.resolver import Resolver, SystemResolver
+from website_scan.net.resolver import FixedResolver, Resolver, SystemResolver
 from website_scan.net.targets import Target, parse_target
 
 DEFAULT_LIMITS = Limits()
@@ -76,21 +77,19 @@ class Network:
         self._shared = shared
         self._begin = time.monotonic()
         self._deadline = Deadline(time_limit_s)
-        self._dialer = Dialer(
-            policy,
-            resolver or SystemResolver(policy.name_servers),
-            dialer or dial,
-            limits,
-            self._deadline,
-            datagrams or dial_datagrams,
-        )
-        lookup = lookup or SystemLookup(policy.name_servers)
+        self._dial, self._datagrams = dialer or dial, datagrams or dial_datagrams
+        resolver = resolver or SystemResolver(policy.name_servers)
+        self._dialer = Dialer(policy, resolver, self._dial, limits, self._deadline, self._datagrams)
+        self._lookup = lookup or SystemLookup(policy.name_servers)
         # Queries about domains, to the configured name servers and to those of the domain.
-        self.dns = DomainQueries(policy, lookup, self._dialer, self._meter, self._deadline, shared, limits.connect_s)
+        self.dns = DomainQueries(
+            policy, self._lookup, self._dialer, self._meter, self._deadline, shared, limits.connect_s
+        )
         self._current = CurrentExchange()
         self._lock = threading.Lock()
         self._adapters: dict[Trust, GuardedAdapter] = {}
         self._distrusted: dict[tuple[str, int], str] = {}
+        self._parts: list[Network] = []
 
     def __enter__(self) -> Network:
         return self
@@ -105,9 +104,30 @@ class Network:
         """
         self._dialer.close()
         with self._lock:
-            adapters = list(self._adapters.values())
-        for adapter in adapters:
-            adapter.close()
+            parts: list[GuardedAdapter | Network] = [*self._adapters.values(), *self._parts]
+        for part in parts:
+            part.close()
+
+    def only_at(self, host: str, addresses: Sequence[str], time_limit_s: float) -> Network:
+        """Return a network that reaches one host only, at these addresses, which are checked as usual.
+
+        Its requests count in the budget of several scans, but not in the limits of this network. It ends with this
+        network. Credentials are not sent.
+        """
+        network = Network(
+            self.policy,
+            resolver=FixedResolver(host, addresses),
+            lookup=self._lookup,
+            dialer=self._dial,
+            datagrams=self._datagrams,
+            limits=self.limits,
+            time_limit_s=min(time_limit_s, self.remaining_s),
+            shared=self._shared,
+        )
+        with self._lock:
+            self._parts.append(network)
+        self._dialer.refuse_when_closed()
+        return network
 
     @property
     def elapsed_s(self) -> float:

@@ -231,7 +231,9 @@ def test_zone_transfer_of_nothing_does_not_count(run: Run) -> None:
 
 def _message(query: dns.message.Message, *, records: bytes = b"", counts: tuple[int, ...] = (1, 0, 0, 0)) -> bytes:
     header = query.id.to_bytes(2) + (0x8400).to_bytes(2) + b"".join(count.to_bytes(2) for count in counts)
-    return header + query.to_wire()[12 : 12 + sum(len(label) + 1 for label in query.question[0].name.labels) + 4] + records
+    return (
+        header + query.to_wire()[12 : 12 + sum(len(label) + 1 for label in query.question[0].name.labels) + 4] + records
+    )
 
 
 def compression_bomb(query: dns.message.Message, over_tcp: bool) -> Iterable[bytes]:
