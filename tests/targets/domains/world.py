@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 
 from tests.targets.domains.servers import Behaviour, Dns, zone_file
 from tests.targets.domains.zones import Nsec3Chain, Signing, make_zone
 from tests.targets.domains.zoo import GOOD, PROVIDERS
 
 
-@cache
 def dns_with_domain(domain: str, records: str, *, is_signed: bool, mail_provider: str = "") -> Dns:
     """Return the zones. `records` are those of the domain, in the syntax of zone files.
 

@@ -295,6 +295,60 @@ DOMAINS = (
 )  # fmt: skip
 
 
+def _model(name: str, provider: str, rule: str, records: str, **expected: str) -> ZooDomain:
+    """Return a domain as the documentation of a provider says, with the CAA record of the other domains."""
+    return ZooDomain(name, provider, rule, _named(expected) | UNSIGNED, None, records + CAA_RECORDS)
+
+
+A_BOTH = "{0} A " + WEB + "\nwww.{0} A " + WEB + "\n"
+APEX = "{0} A " + WEB + "\n"
+NONE6 = {"ipv6": "missing"}
+# Set-ups that providers document. The only findings are missing IPv6 and DNSSEC, which these providers leave out or to
+# the customer.
+MODELS = (
+    _model("cloudflare-proxied.com", "Cloudflare with proxied records", "RFC 9460, 7.3",
+           f"{A_BOTH}{{0}} A 93.184.215.15\nwww.{{0}} A 93.184.215.15\nwww.{{0}} AAAA {WEB6}\n"
+           f'www.{{0}} HTTPS 1 . alpn="h3,h2" ipv4hint={WEB} ipv6hint={WEB6}\n', https_record="pass"),
+    _model("route53-alias.com", "Route 53 with an alias record for CloudFront", "RFC 1034, 3.6",
+           f"{A_BOTH}{{0}} AAAA {WEB6}\nwww.{{0}} AAAA {WEB6}\n"),
+    _model("cloudfront.com", "CloudFront by CNAME", "RFC 1034, 3.6.2", f"{APEX}www.{{0}} CNAME d111.cloudfront.net.\n"),
+    _model("akamai.com", "Akamai by a chain of CNAMEs", "RFC 1034, 3.6.2",
+           f"{APEX}www.{{0}} CNAME www.shop.edgekey.net.\n"),
+    _model("fastly.com", "Fastly", "RFC 1034, 3.6.2", f"{APEX}www.{{0}} CNAME dualstack.j.sni.global.fastly.net.\n"),
+    _model("github-pages.com", "GitHub Pages", "RFC 1034, 3.6.2",
+           f"{APEX}www.{{0}} CNAME somebody.github.io.\n", **NONE6),
+    _model("netlify.com", "Netlify", "RFC 1034, 3.6.2", f"{APEX}www.{{0}} CNAME shop.netlify.app.\n"),
+    _model("vercel.com", "Vercel", "RFC 1034, 3.6.2", f"{APEX}www.{{0}} CNAME cname.vercel-dns.com.\n", **NONE6),
+    _model("shopify.com", "Shopify", "RFC 1034, 3.6.2", f"{APEX}www.{{0}} CNAME shops.myshopify.com.\n"),
+    _model("wix.com", "Wix", "RFC 1034, 3.6", A_BOTH, **NONE6),
+    _model("squarespace-shop.com", "Squarespace", "RFC 1034, 3.6.2",
+           f"{APEX}www.{{0}} CNAME ext-sq.squarespace.com.\n", **NONE6),
+    _model("heroku.com", "Heroku", "RFC 1034, 3.6.2", f"{APEX}www.{{0}} CNAME whispering.herokudns.com.\n", **NONE6),
+    _model("front-door.com", "Azure Front Door", "RFC 1034, 3.6.2", f"{APEX}www.{{0}} CNAME shop.z01.azurefd.net.\n"),
+    _model("app-service.com", "Azure App Service", "RFC 1034, 3.6.2",
+           f"{APEX}www.{{0}} CNAME shop.azurewebsites.net.\n", **NONE6),
+    _model("firebase.com", "Firebase Hosting", "RFC 1034, 3.6", A_BOTH, **NONE6),
+    _model("wildcard-shared.com", "Shared hosting with a wildcard", "RFC 4592", f"{A_BOTH}*.{{0}} A {WEB}\n", **NONE6),
+    _model("parked-mail.com", "Domain with mail and verification records", "RFC 1035",
+           f'{A_BOTH}{{0}} MX 10 mail.{{0}}\nmail.{{0}} A {WEB}\n{{0}} TXT "v=spf1 mx -all"\n', **NONE6),
+)  # fmt: skip
+ADDRESS, BOTH = f"A {WEB}\n", f"A {WEB}\n{{0}} AAAA {WEB6}\n"
+# Names of CDNs and hosting services, with what they resolve to.
+SERVICES = {
+    "d111.cloudfront.net.": BOTH,
+    "www.shop.edgekey.net.": "CNAME e1.a.akamaiedge.net.\n",
+    "e1.a.akamaiedge.net.": BOTH,
+    "dualstack.j.sni.global.fastly.net.": BOTH,
+    "shop.netlify.app.": BOTH,
+    "cname.vercel-dns.com.": ADDRESS,
+    "shops.myshopify.com.": BOTH,
+    "ext-sq.squarespace.com.": ADDRESS,
+    "whispering.herokudns.com.": ADDRESS,
+    "shop.z01.azurefd.net.": BOTH,
+    "shop.azurewebsites.net.": ADDRESS,
+}
+
+
 def zoo(now: datetime, values: Mapping[str, str]) -> Dns:
     """Return the zoo's zones. `values` replace names in braces, such as digests of the certificate."""
     suffixes = {
@@ -303,6 +357,7 @@ def zoo(now: datetime, values: Mapping[str, str]) -> Dns:
         "org.": Signing(),
         "info.": None,
         "io.": Signing(),
+        "app.": Signing(),
     }
     others = {
         "provider.net.": f"cdn.provider.net. A {WEB}\n",
@@ -315,9 +370,13 @@ def zoo(now: datetime, values: Mapping[str, str]) -> Dns:
     for server, (ipv4, ipv6) in PROVIDERS.items():
         zone = f"{server.partition('.')[2]}."
         others[zone] += f"{server}. A {ipv4}\n" + (f"{server}. AAAA {ipv6}\n" if ipv6 else "")
+    for name, record in SERVICES.items():
+        zone = f"{'.'.join(name.rstrip('.').split('.')[-2:])}."
+        text = f"{name} {record.replace('{0}', name)}"
+        others[zone] = others.get(zone, "") + text
     servers = [f"{server}." for server in GOOD]
     zones = [make_zone(name, zone_file(name, records, servers), Signing(), now) for name, records in others.items()]
-    for domain in DOMAINS:
+    for domain in (*DOMAINS, *MODELS):
         name = f"{domain.name}."
         text = domain.records.replace("{0}", name)
         for key, value in values.items():

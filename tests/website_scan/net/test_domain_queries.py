@@ -51,10 +51,15 @@ def run(world: Dns, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Behav
         running.append(servers)
         return servers.__enter__()
 
-    monkeypatch.setattr(domain_queries, "SERVER_TIMEOUT_S", 0.5)
     yield start
     for servers in running:
         servers.__exit__(None, None, None)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shorten the time limit for tests of servers that exceed it."""
+    monkeypatch.setattr(domain_queries, "SERVER_TIMEOUT_S", 0.5)
 
 
 def network(servers: NameServers, **options: object) -> Network:
@@ -174,6 +179,7 @@ def test_queries_count_for_the_address_that_is_reached(world: Dns, run: Run) -> 
     assert len(servers.asked) == 2
 
 
+@pytest.mark.usefixtures("impatient")
 def test_silent_server_is_asked_twice_and_times_out(run: Run) -> None:
     servers = run(silent)
     begin = time.monotonic()
@@ -286,6 +292,7 @@ def pointer_loop(query: dns.message.Message, _over_tcp: bool) -> Iterable[bytes]
         pointer_loop,
     ],
 )
+@pytest.mark.usefixtures("impatient")
 def test_malformed_answers_are_refused_quickly(behaviour: Behaviour, run: Run) -> None:
     servers = run(behaviour)
     begin, cpu = time.monotonic(), time.process_time()
@@ -297,6 +304,7 @@ def test_malformed_answers_are_refused_quickly(behaviour: Behaviour, run: Run) -
     assert time.process_time() - cpu < 1.5
 
 
+@pytest.mark.usefixtures("impatient")
 def test_answer_in_single_bytes_ends_at_the_deadline(run: Run) -> None:
     def drip(_query: dns.message.Message, _over_tcp: bool) -> Iterable[bytes]:
         while True:

@@ -288,7 +288,7 @@ def zone_transfer(servers: NameServers) -> Verdict:
         "protocols": "HTTPS record names protocols that the server does not speak",
         "alias-loop": "HTTPS record points to its own name",
         "unavailable": "HTTPS record says that the site is not available",
-        "mixed": "HTTPS records are both alias and service",
+        "mixed": "HTTPS records contradict each other",
         "mandatory": "HTTPS record requires parameters that it does not have",
         "port": "HTTPS record names another port",
     },
