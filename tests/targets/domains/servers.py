@@ -26,6 +26,8 @@ from website_scan.net.deadline import before_connect
 
 MAX_ALIASES = 8
 RESOLVER = "127.0.0.1"
+# Queries to name servers come from this address, those to the resolver do not: ports are used again.
+CLIENT = "127.0.0.2"
 MAX_DATAGRAM_BYTES = 1232
 # Answer of a name server as messages: none if it is silent. A second argument is True over TCP.
 Behaviour = Callable[[dns.message.Message, bool], Iterable[bytes]]
@@ -194,7 +196,7 @@ class NameServers:
         connection = _Claimed(socket.AF_INET, kind)
         before_connect.get()(connection)
         connection.settimeout(timeout_s)
-        connection.bind(("127.0.0.1", 0))
+        connection.bind((CLIENT, 0))
         self._addresses[connection.getsockname()[1], kind == socket.SOCK_STREAM] = address
         connection.connect((RESOLVER, self.port))
         connection.claimed = (address, port)
@@ -204,8 +206,8 @@ class NameServers:
         query = dns.message.from_wire(wire)
         question = query.question[0]
         text = f"{question.name} {dns.rdatatype.to_text(question.rdtype)}"
-        address = self._addresses.get((client[1], over_tcp))
-        if address is not None:
+        if client[0] == CLIENT:
+            address = self._addresses[client[1], over_tcp]
             self.asked.append((address, text))
             return self.behaviours[address](query, over_tcp)
         self.queries.append(text)

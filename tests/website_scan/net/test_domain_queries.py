@@ -97,7 +97,7 @@ def test_server_query_reports_authority(world: Dns, run: Run) -> None:
     with network(servers) as net:
         answer = net.dns.ask_server(NAME, SERVER, DOMAIN, "NS")
         assert (answer.code, answer.is_authoritative) == ("NOERROR", True)
-        assert answer.records == ("ns1.shop.com.", "ns2.shop.com.")
+        assert set(answer.records) == {"ns1.shop.com.", "ns2.shop.com."}
         refused = net.dns.ask_server(NAME, SERVER6, "other.com", "SOA")
         assert (refused.code, refused.is_authoritative, refused.records) == ("REFUSED", False, ())
 
