@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tests.targets.domains.servers import Behaviour, Dns, zone_file
+from tests.targets.domains.table import GOOD, PROVIDERS
 from tests.targets.domains.zones import Nsec3Chain, Signing, make_zone
-from tests.targets.domains.zoo import GOOD, PROVIDERS
 
 
 def dns_with_domain(domain: str, records: str, *, is_signed: bool, mail_provider: str = "") -> Dns:

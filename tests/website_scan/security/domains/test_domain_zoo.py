@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import socket
 import time
 from collections.abc import Iterator, Mapping
@@ -12,7 +13,7 @@ from hashlib import sha256, sha512
 import pytest
 
 from tests.targets.domains.servers import Behaviour, Dns, NameServers, running_name_servers
-from tests.targets.domains.zoo import DOMAINS, MODELS, PROVIDERS, WEB, WEB6, ZooDomain, zoo
+from tests.targets.domains.table import DOMAINS, MODELS, PROVIDERS, WEB, WEB6, ZooDomain, all_zones
 from tests.targets.server import Answer, Certificate, Site
 from tests.website_scan.cast import outcome, target
 from tests.website_scan.net.seams import Elsewhere
@@ -89,11 +90,11 @@ def behaviours(world: Dns) -> dict[str, Behaviour]:
 
 
 @pytest.fixture(scope="module")
-def running() -> Iterator[NameServers]:
+def zoo_servers() -> Iterator[NameServers]:
     monkeypatch = pytest.MonkeyPatch()
     # On a busy machine, the servers of the zoo may need longer than those of the internet.
     monkeypatch.setattr(name_server_queries, "RECORD_QUERY_TIMEOUT_S", 30.0)
-    world = zoo(NOW, VALUES)
+    world = all_zones(NOW, VALUES)
     with (
         Site({"*": Answer(BODY)}, certificate=Certificate.VALID) as site,
         running_name_servers(world, behaviours(world), monkeypatch, Sites(site)) as servers,
@@ -145,14 +146,14 @@ def outcomes(found: Mapping[str, Verdict]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("domain", MODELS, ids=lambda domain: domain.name)
-def test_documented_set_up_of_a_provider_raises_no_false_alarm(domain: ZooDomain, running: NameServers) -> None:
-    with network(running) as net:
+def test_documented_set_up_of_a_provider_raises_no_false_alarm(domain: ZooDomain, zoo_servers: NameServers) -> None:
+    with network(zoo_servers) as net:
         assert outcomes(verdicts(domain, net)) == domain.outcomes, domain.because
 
 
 @pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: domain.name)
-def test_domain_has_the_outcomes_that_the_rfcs_demand(domain: ZooDomain, running: NameServers) -> None:
-    with network(running) as net:
+def test_domain_has_the_outcomes_that_the_rfcs_demand(domain: ZooDomain, zoo_servers: NameServers) -> None:
+    with network(zoo_servers) as net:
         assert outcomes(verdicts(domain, net)) == domain.outcomes, f"{domain.because} ({domain.rule})"
         assert net.dns.queries <= MAX_QUERIES
 
@@ -162,36 +163,56 @@ def test_zoo_names_each_domain_once() -> None:
     assert len({domain.name for domain in DOMAINS}) == len(DOMAINS)
 
 
-def test_nothing_is_asked_twice(running: NameServers) -> None:
-    running.queries.clear()
-    running.asked.clear()
-    with network(running) as net:
+def test_nothing_is_asked_twice(zoo_servers: NameServers) -> None:
+    zoo_servers.queries.clear()
+    zoo_servers.asked.clear()
+    with network(zoo_servers) as net:
         verdicts(DOMAINS[0], net)
         verdicts(DOMAINS[0], net)
-    random = [query for query in running.queries if len(query.split(".")[0]) == 16]
+    random = [query for query in zoo_servers.queries if len(query.split(".")[0]) == 16]
     assert len(random) == 2, "each scan chooses another random name"
-    others = [query for query in running.queries if query not in random]
+    others = [query for query in zoo_servers.queries if query not in random]
     # The addresses to connect to are resolved apart, with the protection of a validating resolver.
     assert len(set(others)) == len(others)
-    assert len(set(running.asked)) == len(running.asked)
+    assert len(set(zoo_servers.asked)) == len(zoo_servers.asked)
 
 
-def test_private_name_servers_get_no_packet(running: NameServers) -> None:
-    running.asked.clear()
+def test_audit_can_store_the_evidence(zoo_servers: NameServers) -> None:
+    """The visits of an audit share evidence of the domain, which is pickled."""
+    page, clock = page_of(DOMAINS[0]), Clock(NOW)
+    with network(zoo_servers) as net:
+        unused = unused_name(page.target, net, clock)
+        records = site_records(page, net, clock)
+        dnssec = dnssec_records(page.target, unused, net, clock)
+        gathered = (
+            unused,
+            records,
+            dnssec,
+            name_servers(page.target, net),
+            ipv6_site(page, records, net),
+            tlsa_records(page, dnssec, net, clock),
+            aliases(page, net, clock),
+        )
+    for evidence in gathered:
+        assert pickle.loads(pickle.dumps(evidence)) == evidence
+
+
+def test_private_name_servers_get_no_packet(zoo_servers: NameServers) -> None:
+    zoo_servers.asked.clear()
     for domain in DOMAINS:
         if domain.name in ("private-server.com", "cloud-server.com"):
-            with network(running) as net:
+            with network(zoo_servers) as net:
                 verdicts(domain, net)
-    assert not {address for address, _ in running.asked} & {"10.11.12.13", "169.254.169.254"}
+    assert not {address for address, _ in zoo_servers.asked} & {"10.11.12.13", "169.254.169.254"}
 
 
-def test_domain_costs_little_processor_time_when_warm(running: NameServers) -> None:
-    with network(running) as net:
+def test_domain_costs_little_processor_time_when_warm(zoo_servers: NameServers) -> None:
+    with network(zoo_servers) as net:
         verdicts(DOMAINS[0], net)
     # The servers of the zoo run in other threads of this process, whose time does not count.
     times = []
     for _ in range(5):
-        with network(running) as net:
+        with network(zoo_servers) as net:
             begin = time.thread_time()
             verdicts(DOMAINS[0], net)
             times.append(time.thread_time() - begin)

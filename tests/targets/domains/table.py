@@ -349,7 +349,7 @@ SERVICES = {
 }
 
 
-def zoo(now: datetime, values: Mapping[str, str]) -> Dns:
+def all_zones(now: datetime, values: Mapping[str, str]) -> Dns:
     """Return the zoo's zones. `values` replace names in braces, such as digests of the certificate."""
     suffixes = {
         "com.": Signing(chain=Nsec3Chain(opts_out=True)),
