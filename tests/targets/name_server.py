@@ -36,6 +36,29 @@ def records(**answers: Sequence[str]) -> Zone:
     return answer_query
 
 
+def zone(records: Mapping[str, Mapping[str, tuple[str, ...]]], *, validating: bool = False) -> Zone:
+    """Return a DNS zone with these records, by name and type.
+
+    Other names do not exist (NXDOMAIN).
+    """
+
+    def answer(query: dns.message.Message) -> dns.message.Message | None:
+        question = query.question[0]
+        name = question.name.to_text(omit_final_dot=True)
+        if name not in records:
+            return failing(dns.rcode.NXDOMAIN)(query)
+        values = records[name].get(dns.rdatatype.to_text(question.rdtype), ())
+        response = dns.message.make_response(query)
+        response.flags |= dns.flags.RA
+        if values:
+            response.answer.append(dns.rrset.from_text(f"{name}.", 60, "IN", question.rdtype, *values))
+        if validating:
+            response.flags |= dns.flags.AD
+        return response
+
+    return answer
+
+
 def hosts(answers_by_host: Mapping[str, tuple[str, ...] | list[tuple[str, ...]]], longest: int = 5) -> Zone:
     """Return a zone with the IPv4 addresses of these hosts.
 

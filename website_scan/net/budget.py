@@ -36,6 +36,7 @@ class Limits:
     requests_per_host: int = 300
     total_bytes: int = 100 * MIB
     redirects: int = 10
+    dns_queries: int = 80  # Limit for queries about a domain. Addresses to connect to are resolved without it.
 
 
 class SharedBudget(Protocol):
@@ -64,7 +65,18 @@ class Meter:
         self._lock = threading.Lock()
         self._per_host: Counter[str] = Counter()
         self.requests = 0
+        self.dns_queries = 0
         self.received_bytes = 0
+
+    def dns_query(self) -> None:
+        """Count a DNS query.
+
+        Raises BudgetExceeded beyond the limit.
+        """
+        with self._lock:
+            if self.dns_queries >= self._limits.dns_queries:
+                raise BudgetExceeded(f"The scan would need more than {self._limits.dns_queries} DNS queries.")
+            self.dns_queries += 1
 
     def request(self, host: str) -> None:
         """Count a request.

@@ -9,13 +9,15 @@ from __future__ import annotations
 import functools
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 from website_scan.net.budget import ConnectionGuard, Exchange, Limits, Meter, SharedBudget
 from website_scan.net.credentials import OriginCredentials
-from website_scan.net.deadline import Deadline, GuardedSocket, GuardedTlsSocket, dial
+from website_scan.net.deadline import Deadline, GuardedSocket, GuardedTlsSocket, dial, dial_datagrams
 from website_scan.net.dialer import Dial, Dialer
 from website_scan.net.dns_records import DnsAnswer, Lookup, SystemLookup
+from website_scan.net.domain_queries import DomainQueries
 from website_scan.net.errors import NotReachable, TimedOut, TooManyRedirects, Untrusted
 from website_scan.net.failures import NoAnswer, named_errors
 from website_scan.net.http.answers import AnswerRequirements, Answers, answer_key
@@ -32,7 +34,7 @@ from website_scan.net.http.redirects import Trail, limit_referrer, next_request
 from website_scan.net.http.request import Request, Reuse
 from website_scan.net.http.response import Response, TlsSession
 from website_scan.net.policy import Policy
-from website_scan.net.resolver import Resolver, SystemResolver
+from website_scan.net.resolver import FixedResolver, Resolver, SystemResolver
 from website_scan.net.targets import Target, parse_target
 
 DEFAULT_LIMITS = Limits()
@@ -45,7 +47,8 @@ class Network:
     """Network access of a scan.
 
     Thread-safe. `close()` ends all operations, also those of other threads. Tests replace `resolver`, `lookup` and
-    `dialer`; a dialer is called with address, port and seconds, and returns a connected socket or raises OSError.
+    the dialers for TCP (`dialer`) and UDP (`datagrams`); a dialer is called with address, port and seconds, and returns
+    a connected socket or raises OSError.
     `time_limit_s` is the limit for everything together. `answers` is a response cache that may outlive the network: a
     cached response costs no request. `credentials` are sent only with requests that have `with_credentials`, only to
     their own origin, redirects included, and never if the certificate is not trusted. `shared` counts every request and
@@ -59,6 +62,7 @@ class Network:
         resolver: Resolver | None = None,
         lookup: Lookup | None = None,
         dialer: Dial | None = None,
+        datagrams: Dial | None = None,
         limits: Limits = DEFAULT_LIMITS,
         time_limit_s: float = 60.0,
         credentials: OriginCredentials | None = None,
@@ -73,14 +77,19 @@ class Network:
         self._shared = shared
         self._begin = time.monotonic()
         self._deadline = Deadline(time_limit_s)
-        self._dialer = Dialer(
-            policy, resolver or SystemResolver(policy.name_servers), dialer or dial, limits, self._deadline
-        )
+        self._dial, self._datagrams = dialer or dial, datagrams or dial_datagrams
+        resolver = resolver or SystemResolver(policy.name_servers)
+        self._dialer = Dialer(policy, resolver, self._dial, limits, self._deadline, self._datagrams)
         self._lookup = lookup or SystemLookup(policy.name_servers)
+        # Queries about domains, to the configured name servers and to those of the domain.
+        self.dns = DomainQueries(
+            policy, self._lookup, self._dialer, self._meter, self._deadline, shared, limits.connect_s
+        )
         self._current = CurrentExchange()
         self._lock = threading.Lock()
         self._adapters: dict[Trust, GuardedAdapter] = {}
         self._distrusted: dict[tuple[str, int], str] = {}
+        self._parts: list[Network] = []
 
     def __enter__(self) -> Network:
         return self
@@ -95,9 +104,30 @@ class Network:
         """
         self._dialer.close()
         with self._lock:
-            adapters = list(self._adapters.values())
-        for adapter in adapters:
-            adapter.close()
+            parts: list[GuardedAdapter | Network] = [*self._adapters.values(), *self._parts]
+        for part in parts:
+            part.close()
+
+    def only_at(self, host: str, addresses: Sequence[str], time_limit_s: float) -> Network:
+        """Return a network that reaches one host only, at these addresses, which are checked as usual.
+
+        Its requests count in the budget of several scans, but not in the limits of this network. It ends with this
+        network. Credentials are not sent.
+        """
+        network = Network(
+            self.policy,
+            resolver=FixedResolver(host, addresses),
+            lookup=self._lookup,
+            dialer=self._dial,
+            datagrams=self._datagrams,
+            limits=self.limits,
+            time_limit_s=min(time_limit_s, self.remaining_s),
+            shared=self._shared,
+        )
+        with self._lock:
+            self._parts.append(network)
+        self._dialer.refuse_when_closed()
+        return network
 
     @property
     def elapsed_s(self) -> float:
@@ -141,9 +171,9 @@ class Network:
     def records(self, name: str, record_type: str) -> DnsAnswer:
         """Return DNS records such as TXT or CAA as text.
 
-        Empty if there are none. Raises NotReachable, TimedOut.
+        Empty if there are none. Raises NotReachable, TimedOut or BudgetExceeded.
         """
-        return self._lookup.lookup(name, record_type, self._deadline.within(self.limits.connect_s))
+        return self.dns.records(name, record_type)
 
     def connect(self, host: str, port: int, *, timeout_s: float | None = None) -> GuardedSocket:
         """Open a TCP connection to the host at one of its pinned addresses.

@@ -72,7 +72,7 @@ def _shorter_timeout(guard: Guard, own_s: float | None) -> float:
 
 
 class GuardedSocket(socket.socket):
-    """TCP socket with a guard.
+    """TCP or UDP socket with a guard.
 
     The shorter of the guard's and the socket's own time-out applies.
     """
@@ -150,17 +150,31 @@ before_connect: ContextVar[Callable[[socket.socket], None]] = ContextVar("before
 
 
 def dial(address: str, port: int, timeout_s: float) -> socket.socket:
-    """Open a socket that is connected to an IP address.
+    """Open a TCP socket that is connected to an IP address.
 
-    Raises OSError. Only this function opens connections.
+    Raises OSError.
     """
+    connection = _connect(address, port, timeout_s, socket.SOCK_STREAM)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+def dial_datagrams(address: str, port: int, timeout_s: float) -> socket.socket:
+    """Open a UDP socket that only exchanges datagrams with an IP address and port.
+
+    Raises OSError.
+    """
+    return _connect(address, port, timeout_s, socket.SOCK_DGRAM)
+
+
+def _connect(address: str, port: int, timeout_s: float, kind: socket.SocketKind) -> socket.socket:
+    """Open a connected socket. Only this function opens connections."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    connection = socket.socket(family, socket.SOCK_STREAM)
+    connection = socket.socket(family, kind)
     try:
         before_connect.get()(connection)
         connection.settimeout(timeout_s)
         connection.connect((address, port))
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except BaseException:
         connection.close()
         raise

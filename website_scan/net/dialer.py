@@ -16,17 +16,20 @@ from ipaddress import ip_address
 from website_scan.net import addresses
 from website_scan.net.addresses import IPAddress
 from website_scan.net.budget import Limits
-from website_scan.net.deadline import Deadline, GuardedSocket, GuardedTlsSocket, before_connect
+from website_scan.net.deadline import Deadline, GuardedSocket, GuardedTlsSocket, before_connect, dial_datagrams
 from website_scan.net.errors import Blocked, NetError, NotReachable, Refused, TimedOut
 from website_scan.net.failures import NoAnswer
 from website_scan.net.policy import Policy
 from website_scan.net.resolver import Resolver
-from website_scan.net.targets import InvalidUrl
+from website_scan.net.targets import InvalidUrl, refuse_blocklisted
 
 logger = logging.getLogger(__name__)
 
 # All addresses are checked, but only this many are tried.
 MAX_ADDRESSES_TRIED = 6
+
+# Name servers of domains are queried on this port only.
+DNS_PORT = 53
 
 Dial = Callable[[str, int, float], socket.socket]
 
@@ -37,10 +40,19 @@ class Dialer:
     It stores checked addresses and open connections. Thread-safe.
     """
 
-    def __init__(self, policy: Policy, resolver: Resolver, dial: Dial, limits: Limits, deadline: Deadline) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        resolver: Resolver,
+        dial: Dial,
+        limits: Limits,
+        deadline: Deadline,
+        datagrams: Dial = dial_datagrams,
+    ) -> None:
         self._policy = policy
         self._resolver = resolver
         self._dial = dial
+        self._datagrams = datagrams
         self._limits = limits
         self._deadline = deadline
         self._lock = threading.Lock()
@@ -99,21 +111,39 @@ class Dialer:
         candidates = pinned[:MAX_ADDRESSES_TRIED]
         for position, address in enumerate(candidates):
             attempt_timeout_s = deadline.check() / (len(candidates) - position)
-            token = before_connect.set(self._register_socket)
             try:
-                connection = self._dial(address, port, attempt_timeout_s)
+                return self._connect(self._dial, host, address, port, attempt_timeout_s), address
             except OSError as failure:
                 self.refuse_when_closed()
                 error = failure
-                continue
-            finally:
-                before_connect.reset(token)
-            self._refuse_other_peer(connection, address, host)
-            self._refuse_own_machine(connection, address, host, port)
-            guarded = GuardedSocket(fileno=connection.detach())
-            self.register(guarded)
-            return guarded, address
         raise _connect_error(host, port, error)
+
+    def open_name_server(self, host: str, address: str, deadline: Deadline, *, over_tcp: bool) -> GuardedSocket:
+        """Open a connection to one address of a domain's name server, on port 53.
+
+        The address is checked like those of web servers. Raises Blocked, NotReachable or TimedOut.
+        """
+        self.refuse_when_closed()
+        refuse_blocklisted(host, self._policy)
+        self._check_addresses(host, DNS_PORT, (address,))
+        try:
+            return self._connect(self._dial if over_tcp else self._datagrams, host, address, DNS_PORT, deadline.check())
+        except OSError as error:
+            self.refuse_when_closed()
+            raise _connect_error(host, DNS_PORT, error) from None
+
+    def _connect(self, dial: Dial, host: str, address: str, port: int, timeout_s: float) -> GuardedSocket:
+        """Open a socket to a checked address, and verify both ends. Raises OSError."""
+        token = before_connect.set(self._register_socket)
+        try:
+            connection = dial(address, port, timeout_s)
+        finally:
+            before_connect.reset(token)
+        self._refuse_other_peer(connection, address, host)
+        self._refuse_own_machine(connection, address, host, port)
+        guarded = GuardedSocket(fileno=connection.detach())
+        self.register(guarded)
+        return guarded
 
     def register(self, connection: GuardedSocket | GuardedTlsSocket) -> None:
         """Register a connection, so that `close` ends the connection.

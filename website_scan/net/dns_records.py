@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from website_scan.net.deadline import Deadline
+
+if TYPE_CHECKING:
+    from dns.message import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,12 @@ class Lookup(Protocol):
         Raises NotReachable or TimedOut if no name server answers.
         """
 
+    def signed_response(self, name: str, record_type: str, deadline: Deadline) -> Message:
+        """Return a response with its signatures, which are not validated.
+
+        Raises NotReachable or TimedOut if no name server answers.
+        """
+
 
 class SystemLookup:
     """Lookup of DNS records with the given name servers.
@@ -56,3 +65,12 @@ class SystemLookup:
 
         texts, is_authenticated = records(name, record_type, deadline, self._name_servers)
         return DnsAnswer(texts, is_authenticated)
+
+    def signed_response(self, name: str, record_type: str, deadline: Deadline) -> Message:
+        """Return a response with its signatures, which are not validated.
+
+        Raises NotReachable or TimedOut if no server answers.
+        """
+        from website_scan.net.name_servers import signed_response
+
+        return signed_response(name, record_type, deadline, self._name_servers)

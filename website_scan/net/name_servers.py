@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 import dns.exception
 import dns.flags
+import dns.message
+import dns.name
 import dns.resolver
 from dns.rdtypes.txtbase import TXTBase
 
@@ -20,6 +22,8 @@ from website_scan.net.errors import NotReachable, TimedOut
 ADDRESS_QUERY_TIMEOUT_S = 3.0
 RECORD_QUERY_TIMEOUT_S = 4.0
 MAX_RECORDS = 100
+# Larger datagrams would be fragmented (https://dnsflagday.net/2020/).
+MAX_DATAGRAM_BYTES = 1232
 MAX_RECORD_CHARACTERS = 4096
 
 
@@ -62,24 +66,50 @@ def records(
 
     The second value is True if the resolver has validated their signatures.
 
-    Returns no records for an unknown name.     Raises NotReachable or TimedOut if no name server answers.
+    Returns no records for an unknown name. Raises NotReachable or TimedOut if no name server answers.
     """
     try:
-        resolver = _stub_resolver(name_servers)
-        resolver.use_edns(0, dns.flags.DO, 1232)
-        resolver.flags = dns.flags.RD | dns.flags.AD
-        query_timeout_s = min(RECORD_QUERY_TIMEOUT_S, deadline.check())
-        answer = resolver.resolve(name, record_type, lifetime=query_timeout_s, search=False, raise_on_no_answer=False)
+        answer = _resolve(name, record_type, deadline, name_servers, dns.flags.RD | dns.flags.AD)
     except dns.resolver.NXDOMAIN:
         return (), False
+    texts = tuple(record_text(record) for record in list(answer.rrset or ())[:MAX_RECORDS])
+    return texts, bool(answer.response.flags & dns.flags.AD)
+
+
+def signed_response(
+    name: str, record_type: str, deadline: Deadline, name_servers: Sequence[str]
+) -> dns.message.Message:
+    """Return a response with its signatures, also if a validating name server would refuse it.
+
+    The caller validates it. Raises NotReachable or TimedOut if no name server answers.
+    """
+    try:
+        answer = _resolve(name, record_type, deadline, name_servers, dns.flags.RD | dns.flags.CD)
+    except dns.resolver.NXDOMAIN as error:
+        responses: dict[dns.name.Name, dns.message.Message] = error.kwargs["responses"]
+        return responses[error.kwargs["qnames"][-1]]
+    return answer.response
+
+
+def _resolve(
+    name: str, record_type: str, deadline: Deadline, name_servers: Sequence[str], flags: int
+) -> dns.resolver.Answer:
+    try:
+        resolver = _stub_resolver(name_servers)
+        resolver.use_edns(0, dns.flags.DO, MAX_DATAGRAM_BYTES)
+        resolver.flags = flags
+        query_timeout_s = min(RECORD_QUERY_TIMEOUT_S, deadline.check())
+        return resolver.resolve(
+            dns.name.from_text(name), record_type, lifetime=query_timeout_s, search=False, raise_on_no_answer=False
+        )
+    except dns.resolver.NXDOMAIN:
+        raise
     except dns.resolver.NoResolverConfiguration:
         raise NotReachable("No name server is configured.") from None
     except dns.exception.Timeout:
         raise TimedOut(f"The name servers did not answer for {name} in time.") from None
     except (dns.exception.DNSException, OSError):
         raise NotReachable(f"The name servers could not provide the {record_type} records of {name}.") from None
-    texts = tuple(_record_text(record) for record in list(answer.rrset or ())[:MAX_RECORDS])
-    return texts, bool(answer.response.flags & dns.flags.AD)
 
 
 def _stub_resolver(name_servers: Sequence[str]) -> dns.resolver.Resolver:
@@ -94,7 +124,8 @@ def _stub_resolver(name_servers: Sequence[str]) -> dns.resolver.Resolver:
     return resolver
 
 
-def _record_text(record: object) -> str:
+def record_text(record: object) -> str:
+    """Return a record as text, with TXT strings joined."""
     if isinstance(record, TXTBase):
         return b"".join(record.strings).decode("utf-8", "replace")[:MAX_RECORD_CHARACTERS]
     return str(record)[:MAX_RECORD_CHARACTERS]

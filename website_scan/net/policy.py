@@ -34,13 +34,14 @@ class Policy:
     `allowed_networks` are exempt from the guard, on all ports or on one. Reserved names are never exempt.
     `typed_loopback` are exemptions only for hosts that are loopback regardless of DNS. Only the command sets them, for
     a URL that its user entered. `denied_networks` are refused even if they are exempted. `name_servers` replace the
-    system's.
+    system's. `trust_anchors` are DS records of the root zone that replace those of IANA for DNSSEC.
     """
 
     allowed_networks: tuple[Exemption, ...] = ()
     typed_loopback: tuple[Exemption, ...] = ()
     denied_networks: tuple[IPNetwork, ...] = ()
     name_servers: tuple[str, ...] = ()
+    trust_anchors: tuple[str, ...] = ()
     allowed_ports: frozenset[int] = frozenset({80, 443, 8080, 8443})
     blocked_domains: tuple[str, ...] = ()  # Subdomains are blocked as well.
     ca_bundle: Path | None = None  # These certificates are trusted in addition to those of the system and certifi.

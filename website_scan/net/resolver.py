@@ -9,6 +9,7 @@ from typing import Protocol
 
 from website_scan.net.addresses import LOOPBACK, is_loopback_name
 from website_scan.net.deadline import Deadline
+from website_scan.net.errors import NotReachable
 
 HOSTS_FILE = Path("/etc/hosts")
 
@@ -24,6 +25,20 @@ class Resolver(Protocol):
 
         Raises NotReachable if there are none.
         """
+
+
+class FixedResolver:
+    """Resolver that knows the addresses of one host only."""
+
+    def __init__(self, host: str, addresses: Sequence[str]) -> None:
+        self._host = host
+        self._addresses = tuple(addresses)
+
+    def resolve(self, host: str, deadline: Deadline) -> tuple[str, ...]:  # noqa: ARG002 -- the interface's
+        """Return the addresses of the host. Raises NotReachable for other hosts."""
+        if host != self._host or not self._addresses:
+            raise NotReachable(f"{host} does not resolve to an address here.")
+        return self._addresses
 
 
 class SystemResolver:

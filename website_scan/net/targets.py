@@ -182,8 +182,7 @@ def _refuse_blocked(host: str, port: int, policy: Policy) -> bool:
     The addresses of a name are not known here. If any networks are exempted, the network checks the port together with
     the addresses before it connects.
     """
-    if not _blocked_domains(policy.blocked_domains).isdisjoint(_parent_domains(host)):
-        raise Blocked(f"{host} is on the blocklist of this service.")
+    refuse_blocklisted(host, policy)
     exempted = policy.exempted(host, port)
     try:
         address = ip_address(host)
@@ -196,6 +195,12 @@ def _refuse_blocked(host: str, port: int, policy: Policy) -> bool:
         public_reason = refusal(address, exempted)
         raise Blocked(f"The target is not publicly accessible{f': {public_reason}' if public_reason else ''}.")
     return is_exempted(address, exempted)
+
+
+def refuse_blocklisted(host: str, policy: Policy) -> None:
+    """Raise Blocked if a name or one of its parents is on the operator's blocklist."""
+    if not _blocked_domains(policy.blocked_domains).isdisjoint(_parent_domains(host)):
+        raise Blocked(f"{host} is on the blocklist of this service.")
 
 
 def _refuse_reserved_name(host: str, exempted: tuple[IPNetwork, ...]) -> None:

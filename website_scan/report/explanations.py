@@ -80,7 +80,9 @@ CATEGORIES = {
         "Sensitive file exposure": "Files that should never be public: backups, settings, repositories, logs.",
         "Cookies": "Protection of the cookies that keep people logged in.",
         "Page content": "Files and links that others could tamper with.",
-        "DNS and mail": "Protection of the domain against forged mail and forged certificates.",
+        "Names and addresses": "Whether the domain's names lead everybody to the site, and nobody else can claim them.",
+        "DNS security": "Protection of the domain against forged DNS answers and forged certificates.",
+        "Mail": "Protection of the domain against forged mail.",
         "Information leakage": "What the site reveals about its software and internals.",
     },
     "performance": {

@@ -126,34 +126,6 @@ class LoadedScripts:
 
 
 @dataclass(frozen=True, slots=True)
-class CaaRecords:
-    """CAA records in effect for the host.
-
-    They belong to the host itself or its nearest parent that has any.
-
-    `name` is the name that has the records. `domain` is None, and the other fields are empty, if the site owner does
-    not control the domain (IP address, shared hosting).
-    """
-
-    domain: str | None
-    name: str = ""
-    records: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class DnssecRecords:
-    """DNSSEC records of the domain.
-
-    `is_authenticated` is True if the resolver validated the signatures (AD flag).
-    """
-
-    domain: str | None
-    is_authenticated: bool = False
-    ds: tuple[str, ...] = ()
-    dnskey: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class MailRecords:
     """MX records of the domain, and TXT records for SPF and DMARC.
 

@@ -20,6 +20,7 @@ from scans.visits.origin_evidence import OriginEvidence
 from tests.targets.sample import sample_site
 from tests.targets.server import Answer, Site
 from tests.website_scan.cast import POLICY
+from tests.website_scan.net.seams import UnsignedLookup
 from website_scan.catalogue import Probe, probes
 from website_scan.evidence_cache import Kept
 from website_scan.findings import ScanType
@@ -54,7 +55,7 @@ class RecordingCache:
         self.inner.keep(origin, probe, evidence)
 
 
-class NoRecords:
+class NoRecords(UnsignedLookup):
     """Fake name server without any records for the name."""
 
     def lookup(self, name: str, record_type: str, deadline: Deadline) -> DnsAnswer:

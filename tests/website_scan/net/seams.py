@@ -5,6 +5,8 @@ from __future__ import annotations
 import socket
 from collections.abc import Mapping
 
+from dns.message import Message
+
 from tests.targets.server import Site
 from website_scan.net.deadline import Deadline
 from website_scan.net.dns_records import DnsAnswer
@@ -34,7 +36,14 @@ class Names:
         return tuple(answers)
 
 
-class Records:
+class UnsignedLookup:
+    """Base class of fake look-ups that have no signatures."""
+
+    def signed_response(self, name: str, record_type: str, deadline: Deadline) -> Message:
+        raise NotReachable(f"The name servers have no signatures for {name}.")
+
+
+class Records(UnsignedLookup):
     """Fake name servers that know some names and fail for one name."""
 
     def __init__(self, known: Mapping[str, str], silent: str = "", top_level: str = "") -> None:

@@ -136,8 +136,8 @@ def test_only_dial_connects_in_the_network_guard() -> None:
         and isinstance(node.func, ast.Attribute)
         and ast.unparse(node.func) in ("connection.connect", "socket.create_connection", "sock.connect")
     }
-    # The function `_begin_exchange` lets a pooled connection connect through `dial`.
-    assert callers == {"deadline.py:dial", "connections.py:_begin_exchange"}
+    # The dialers for TCP and UDP call `_connect`. `_begin_exchange` lets a pooled connection connect through `dial`.
+    assert callers == {"deadline.py:_connect", "connections.py:_begin_exchange"}
 
 
 @pytest.mark.parametrize(

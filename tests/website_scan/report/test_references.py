@@ -19,6 +19,7 @@ HOSTS = {
     *("developer.mozilla.org", "web.dev", "developer.chrome.com", "httparchive.org", "research.google"),
     *("developers.google.com", "schema.org", "www.sitemaps.org", "ogp.me", "web.archive.org"),
     *("dequeuniversity.com", "docs.spring.io", "httpd.apache.org", "pages.nist.gov", "www.ncsc.gov.uk"),
+    "docs.github.com",
     "github.com",
 }
 

@@ -10,17 +10,17 @@ from __future__ import annotations
 import contextlib
 import socket
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+import pytest
+
+from tests.targets.domains.servers import running_name_servers
+from tests.targets.domains.world import dns_with_domain, providers_of
 from tests.targets.server import Certificate, Site
 from tests.targets.typical import SITES, TypicalSite
 from tests.website_scan.cast import target
-from tests.website_scan.net.seams import PUBLIC, Names, Wires
+from tests.website_scan.net.seams import PUBLIC, PUBLIC6, Names, Wires
 from website_scan.findings import ScanType, Severity
 from website_scan.net.client import Network
-from website_scan.net.deadline import Deadline
-from website_scan.net.dns_records import DnsAnswer
 from website_scan.net.policy import Policy
 from website_scan.result import Budget, ScanResult
 from website_scan.run import scan
@@ -28,21 +28,17 @@ from website_scan.run import scan
 MAIL_PROVIDER = "mail.example.net"
 
 
-@dataclass(frozen=True)
-class Records:
-    """Fake DNS in which names other than MAIL_PROVIDER have these records.
-
-    The SPF records of other names include that of MAIL_PROVIDER. Answers are authenticated if there is a DS record.
-    """
-
-    records_by_type: Mapping[str, Sequence[str]]
-
-    def lookup(self, name: str, record_type: str, deadline: Deadline) -> DnsAnswer:
-        if name == MAIL_PROVIDER:
-            return DnsAnswer(("v=spf1 ip4:192.0.2.0/24 -all",))
-        return DnsAnswer(
-            tuple(self.records_by_type.get(record_type, ())), is_authenticated="DS" in self.records_by_type
-        )
+def records_of(site: TypicalSite) -> str:
+    """Return the records of the site's domain, in the syntax of zone files. Careful sites have IPv6."""
+    domain = f"{site.host.partition('.')[2]}."
+    is_careful = "DS" in site.dns
+    lines = [f"{site.host}. A {PUBLIC}", f"{domain} A {PUBLIC}"]
+    lines += [f"{site.host}. AAAA {PUBLIC6}"] if is_careful else []
+    for kind in ("MX", "CAA"):
+        lines += [f"{domain} {kind} {value}" for value in site.dns.get(kind, ())]
+    for text in site.dns.get("TXT", ()):
+        lines.append(f'{"_dmarc." if text.startswith("v=DMARC") else ""}{domain} TXT "{text}"')
+    return "".join(f"{line}\n" for line in lines)
 
 
 def scan_typical_site(site: TypicalSite) -> ScanResult:
@@ -59,19 +55,23 @@ def scan_typical_site(site: TypicalSite) -> ScanResult:
             ca_file = secure.ca_file
         if site.plain is not None:
             ports[80] = running.enter_context(Site(site.plain_routes()))
-        wires = {port: Wires({PUBLIC: server}) for port, server in ports.items()}
+        wires = {port: Wires({PUBLIC: server, PUBLIC6: server}) for port, server in ports.items()}
 
         def dial(address: str, port: int, timeout_s: float) -> socket.socket:
             if port not in wires:
                 raise ConnectionRefusedError
             return wires[port](address, port, timeout_s)
 
+        domain = site.host.partition(".")[2]
+        dns = dns_with_domain(domain, records_of(site), is_signed="DS" in site.dns, mail_provider=MAIL_PROVIDER)
+        monkeypatch = running.enter_context(pytest.MonkeyPatch.context())
+        servers = running.enter_context(running_name_servers(dns, providers_of(dns), monkeypatch, dial))
         network = running.enter_context(
             Network(
-                Policy(ca_bundle=ca_file),
+                Policy(ca_bundle=ca_file, trust_anchors=dns.trust_anchors),
                 resolver=Names({site.host: (PUBLIC,)}),
-                lookup=Records(site.dns),
-                dialer=dial,
+                dialer=servers.dial,
+                datagrams=servers.dial_datagrams,
             )
         )
         scheme = "https" if site.is_https else "http"

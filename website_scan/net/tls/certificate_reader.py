@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import sha256, sha512
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, rsa
-from cryptography.hazmat.primitives.serialization import Encoding, pkcs7
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, pkcs7
 from cryptography.x509.oid import AuthorityInformationAccessOID, NameOID, SignatureAlgorithmOID
 
-from website_scan.net.tls.certificates import BadCertificate, Certificate
+from website_scan.net.tls.certificates import BadCertificate, Certificate, CertificateDigests
 
 # Hash functions of signature algorithms that the library may not support.
 HASHES = {
@@ -52,9 +53,19 @@ def read_certificate(der: bytes) -> Certificate:
             common_name=str(common_names[0].value) if common_names else "",
             ca_issuers=_ca_issuers(certificate),
             has_readable_names=readable,
+            digests=_digests(certificate, der),
         )
     except UNREADABLE as error:
         raise BadCertificate("The server's certificate can't be parsed.") from error
+
+
+def _digests(certificate: x509.Certificate, der: bytes) -> CertificateDigests | None:
+    """Return the digests of a certificate, None if its public key cannot be encoded."""
+    try:
+        key = certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    except (ValueError, UnsupportedAlgorithm):
+        return None
+    return CertificateDigests(*(digest(data).hexdigest() for data in (der, key) for digest in (sha256, sha512)))
 
 
 def find_linked_certificates(ders: Sequence[bytes]) -> list[bytes]:

@@ -23,6 +23,16 @@ class BadCertificate(TlsFailed):
 
 
 @dataclass(frozen=True, slots=True)
+class CertificateDigests:
+    """Digests of a certificate and of its public key (SubjectPublicKeyInfo) in DER, in hexadecimal."""
+
+    certificate_sha256: str
+    certificate_sha512: str
+    key_sha256: str
+    key_sha512: str
+
+
+@dataclass(frozen=True, slots=True)
 class Certificate:
     """Fields of an X.509 certificate.
 
@@ -41,6 +51,7 @@ class Certificate:
     common_name: str = ""
     ca_issuers: tuple[str, ...] = ()  # URLs of the issuer's certificate.
     has_readable_names: bool = True  # False if the subjectAltName extension is malformed.
+    digests: CertificateDigests | None = None
 
     @property
     def is_self_issued(self) -> bool:

@@ -11,14 +11,26 @@ import pytest
 
 from tests.website_scan.cast import title_of
 from tests.website_scan.security.cast import LEAF, NOW, document, hops, https_answer, page, peer, policies
+from website_scan.net.dnssec.answers import Security, SignatureFault, ZoneTrust
 from website_scan.net.tls.ciphers import TlsVersion
 from website_scan.outcomes import Verdict
 from website_scan.page.evidence import Clock
-from website_scan.security.checks import content, cookies, csp, disclosure, domain, exposure, headers, transport
+from website_scan.security.checks import (
+    content,
+    cookies,
+    csp,
+    disclosure,
+    dns_security,
+    exposure,
+    headers,
+    mail,
+    names,
+    transport,
+)
+from website_scan.security.domain_evidence import DnssecRecords
 from website_scan.security.evidence import (
     Cors,
     CorsAnswer,
-    DnssecRecords,
     Exposure,
     LoadedScripts,
     MailRecords,
@@ -259,15 +271,15 @@ def test_cookie_titles(lines: tuple[str, ...], check: Callable[..., Verdict], ex
 @pytest.mark.parametrize(
     ("check", "records", "expected"),
     [
-        (domain.spf, {}, "No SPF record"),
-        (domain.spf, {"spf": ("v=spf1 -all", "v=spf1 -all")}, "More than one SPF record"),
-        (domain.spf, {"spf": ("v=spf1 +all",)}, "SPF allows every sender"),
-        (domain.spf, {"spf": ("v=spf1 ?all",)}, "SPF does not restrict senders"),
-        (domain.dmarc, {}, "No DMARC record"),
-        (domain.dmarc, {"dmarc": ("v=DMARC1; p=reject",) * 2}, "More than one DMARC record"),
-        (domain.dmarc, {"dmarc": ("v=DMARC1; p=none",)}, "DMARC policy only monitors"),
-        (domain.dmarc, {"dmarc": ("v=DMARC1; p=x",)}, "DMARC policy is invalid"),
-        (domain.dmarc, {"dmarc": ("v=DMARC1; p=quarantine; pct=0",)}, "DMARC policy applies to no mail"),
+        (mail.spf, {}, "No SPF record"),
+        (mail.spf, {"spf": ("v=spf1 -all", "v=spf1 -all")}, "More than one SPF record"),
+        (mail.spf, {"spf": ("v=spf1 +all",)}, "SPF allows every sender"),
+        (mail.spf, {"spf": ("v=spf1 ?all",)}, "SPF does not restrict senders"),
+        (mail.dmarc, {}, "No DMARC record"),
+        (mail.dmarc, {"dmarc": ("v=DMARC1; p=reject",) * 2}, "More than one DMARC record"),
+        (mail.dmarc, {"dmarc": ("v=DMARC1; p=none",)}, "DMARC policy only monitors"),
+        (mail.dmarc, {"dmarc": ("v=DMARC1; p=x",)}, "DMARC policy is invalid"),
+        (mail.dmarc, {"dmarc": ("v=DMARC1; p=quarantine; pct=0",)}, "DMARC policy applies to no mail"),
     ],
 )
 def test_spf_and_dmarc_titles(check: Callable[..., Verdict], records: dict[str, Any], expected: str) -> None:
@@ -275,19 +287,22 @@ def test_spf_and_dmarc_titles(check: Callable[..., Verdict], records: dict[str, 
 
 
 @pytest.mark.parametrize(
-    ("records", "expected"),
+    ("trust", "has_keys", "expected"),
     [
-        (DnssecRecords("example.com"), "DNSSEC is not enabled"),
-        (DnssecRecords("example.com", dnskey=("1",)), "DNSSEC has no DS record"),
-        (DnssecRecords("example.com", ds=("1",)), "DNSSEC keys are missing"),
+        (ZoneTrust("example.com", Security.INSECURE), False, "DNSSEC is not enabled"),
+        (ZoneTrust("example.com", Security.INSECURE), True, "DNSSEC has no DS record"),
+        (ZoneTrust("example.com", Security.BOGUS, SignatureFault.NO_KEYS), False, "DNSSEC keys are missing"),
+        (ZoneTrust("example.com", Security.BOGUS, SignatureFault.EXPIRED), False, "DNSSEC signatures have expired"),
+        (ZoneTrust("example.com", Security.BOGUS, SignatureFault.DS_MISMATCH), False, "DNSSEC chain is broken"),
     ],
 )
-def test_dnssec_titles(records: DnssecRecords, expected: str) -> None:
-    assert title_of(domain.dnssec, domain.dnssec(records)) == expected
+def test_dnssec_titles(trust: ZoneTrust, has_keys: bool, expected: str) -> None:
+    records = DnssecRecords("example.com", trust, has_keys=has_keys)
+    assert title_of(dns_security.dnssec, dns_security.dnssec(records, CLOCK)) == expected
 
 
 def test_missing_security_txt_titles() -> None:
-    assert title_of(domain.security_txt, domain.security_txt(SecurityTxt(None), CLOCK)) == "No security.txt"
+    assert title_of(names.security_txt, names.security_txt(SecurityTxt(None), CLOCK)) == "No security.txt"
 
 
 @pytest.mark.parametrize(

@@ -4,57 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.website_scan.cast import message, outcome, rows, severity_of, verdict
-from tests.website_scan.security.cast import NOW, response
-from website_scan.findings import LOW
+from tests.website_scan.cast import message, outcome, rows, verdict
 from website_scan.outcomes import Fail
-from website_scan.page.evidence import Clock
-from website_scan.page.registrable_domain import own_domain
-from website_scan.security.checks import domain as checks
+from website_scan.security.checks import mail as checks
 from website_scan.security.dmarc import ParentPolicy, is_dmarc_record, parent_policy
-from website_scan.security.evidence import CaaRecords, DnssecRecords, MailRecords, SecurityTxt
+from website_scan.security.evidence import MailRecords
 from website_scan.security.spf import HostLookup
 
-CLOCK = Clock(NOW)
 DOMAIN = "example.com"
-GOOD = "Contact: mailto:security@example.com\nExpires: 2027-01-01T00:00:00Z\n"
-
-
-@pytest.mark.parametrize(
-    ("records", "expected"),
-    [
-        (('0 issue "letsencrypt.org"',), "pass"),
-        (('0 issue "ca.example.net"', '128 issuewild ";"'), "pass"),
-        # The property issuewild restricts only wildcard certificates.
-        (('128 issuewild ";"', '0 iodef "mailto:a@example.com"'), "no-issue"),
-        (('0 issuemail ";"', '0 issuevmc ";"'), "no-issue"),
-        (('0 issue ";"',), "pass"),  # The CAA record permits no authority to issue certificates.
-        (('0 iodef "mailto:a@example.com"',), "no-issue"),
-        ((), "missing"),
-    ],
-)
-def test_caa_check_verdict(records: tuple[str, ...], expected: str) -> None:
-    finding = checks.caa(CaaRecords(DOMAIN, DOMAIN, records))
-    assert outcome(finding) == expected
-    assert verdict(finding) in ("pass", "warn")
-    assert rows(finding) == [{"type": "CAA", "record": record} for record in records]
-
-
-@pytest.mark.parametrize(
-    ("dnssec_records", "expected"),
-    [
-        (DnssecRecords(DOMAIN, is_authenticated=True), "pass"),
-        (DnssecRecords(DOMAIN, ds=("1 13 2 AB",), dnskey=("257 3 13 AB",)), "pass"),
-        (DnssecRecords(DOMAIN, ds=("1 13 2 AB",)), "no-keys"),
-        # The zone is signed, but the parent zone has no DS record.
-        (DnssecRecords(DOMAIN, dnskey=("257 3 13 AB",)), "no-ds"),
-        (DnssecRecords(DOMAIN), "off"),
-    ],
-)
-def test_dnssec_check_verdict(dnssec_records: DnssecRecords, expected: str) -> None:
-    finding = checks.dnssec(dnssec_records)
-    assert outcome(finding) == expected
-    assert verdict(finding) in ("pass", "warn")
 
 
 @pytest.mark.parametrize(
@@ -79,10 +36,6 @@ def test_spf_check_verdict(records: tuple[str, ...], expected: str) -> None:
     assert outcome(finding) == expected
     assert verdict(finding) == {"pass": "pass", "unrestricted": "warn"}.get(expected, "fail")
     assert rows(finding) == [{"type": "TXT", "record": record} for record in records]
-
-
-def test_message_names_missing_ds_record() -> None:
-    assert "no DS record" in message(checks.dnssec(DnssecRecords(DOMAIN, dnskey=("257 3 13 AB",))))
 
 
 INCLUDED = {
@@ -390,133 +343,3 @@ def test_dmarc_record_begins_with_version(text: str, expected: bool) -> None:
 def test_dmarc_message_names_share_of_mail(percent: str, share: str) -> None:
     finding = checks.dmarc(MailRecords(DOMAIN, dmarc=(f"v=DMARC1; p=quarantine{percent}",)))
     assert f"p=quarantine applies to {share} of forged mail" in message(finding)
-
-
-@pytest.mark.parametrize(
-    ("body", "media_type", "expected", "expected_text"),
-    [
-        (GOOD, "text/plain; charset=utf-8", "pass", ""),
-        (f"-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\n# ours\r\n{GOOD}", "text/plain", "pass", ""),
-        ("contact: https://example.com/report\nexpires: 2027-01-01t00:00:00+02:00", "TEXT/PLAIN", "pass", ""),
-        ("Contact: tel:+49-30-123\nContact: nonsense\nExpires: 2027-01-01T00:00:00.5Z", "text/plain", "pass", ""),
-        (GOOD, "application/octet-stream", "media-type", "not as text/plain"),
-        (GOOD, "", "media-type", "not as text/plain"),
-        ("Expires: 2027-01-01T00:00:00Z", "text/plain", "no-contact", "Contact is missing"),
-        ("Contact: security@example.com\nExpires: 2027-01-01T00:00:00Z", "text/plain", "no-contact", "no Contact is"),
-        ("Contact: mailto:a@example.com", "text/plain", "no-expiry", "Expires is missing"),
-        (f"{GOOD}Expires: 2027-01-01T00:00:00Z", "text/plain", "no-expiry", "more than once"),
-        ("Contact: mailto:a@b.c\nExpires: 2026-11-20T00:00:00Z", "text/plain", "expired", "expired on 2026-11-20"),
-        ("Contact: mailto:a@example.com\nExpires: next year", "text/plain", "no-expiry", "cannot be read"),
-        ("Contact: mailto:a@example.com\nExpires: 2027-02-30T00:00:00Z", "text/plain", "no-expiry", "cannot be read"),
-        ("Contact: mailto:a@b.c\nExpires: 0001-01-01T00:00:00+14:00", "text/plain", "expired", "on 0001-01-01"),
-        ("Policy: https://example.com/", "text/plain", "invalid", "Contact is missing; Expires is missing"),
-        # RFC 9116, section 2.5.2: a file at another address is not trustworthy.
-        (f"{GOOD}Canonical: https://elsewhere.example.net/.well-known/security.txt", "text/plain", "canonical",
-         "elsewhere.example.net"),
-        (f"{GOOD}Canonical: https://example.com/security.txt", "text/plain", "canonical", "not this address"),
-        (f"{GOOD}Canonical: HTTPS://Example.com:443/.well-known/security.txt", "text/plain", "pass", ""),
-        (f"{GOOD}Canonical: https://a.example/\nCanonical: https://example.com/.well-known/security.txt", "text/plain",
-         "pass", ""),
-        # RFC 9116, section 3: the charset is UTF-8.
-        (GOOD, "text/plain; charset=iso-8859-1", "charset", "charset iso-8859-1, not utf-8"),
-        (GOOD, "text/plain; charset=us-ascii", "charset", "us-ascii"),
-        (GOOD, 'text/plain; format=flowed; Charset="UTF-8"', "pass", ""),
-        # RFC 9116, section 4: a colon and a space.
-        (GOOD.replace(": ", ":", 1), "text/plain", "no-space", "Contact has no space"),
-        (GOOD.replace("Expires: ", "Expires:\t"), "text/plain", "no-space", "Expires has no space"),
-        (f"{GOOD}# https://example.com\nsee https://example.com\nhttps://example.com", "text/plain", "pass", ""),
-        (f"{GOOD}X-Note:no space", "text/plain", "pass", ""),
-        # RFC 5198, section 2: no byte order mark.
-        (f"\ufeff{GOOD}", "text/plain", "byte-order-mark", "byte order mark"),
-        # RFC 9116, sections 2.5.1 to 2.5.8.
-        (f"{GOOD}Policy: http://example.com/policy", "text/plain", "http-link", "Policy is not an https: address"),
-        (f"{GOOD}Encryption: openpgp4fpr:5f2de5521c63a801ab59ccb603d49de44b29100f", "text/plain", "pass", ""),
-        (f"{GOOD}Preferred-Languages: en\nPreferred-Languages: fr", "text/plain", "repeated", "Preferred-Languages"),
-    ],
-)  # fmt: skip
-def test_security_txt_check_verdict(body: str, media_type: str, expected: str, expected_text: str) -> None:
-    headers = [("Content-Type", media_type)] if media_type else []
-    url = "https://example.com/.well-known/security.txt"
-    finding = checks.security_txt(SecurityTxt(response(url, *headers, body=body.encode())), CLOCK)
-    assert outcome(finding) == expected
-    assert verdict(finding) in ("pass", "fail")
-    assert expected_text in message(finding)
-    assert [row["url"] for row in rows(finding)] == [url]
-
-
-def test_security_txt_must_be_utf_8() -> None:
-    file = response("https://example.com/", ("Content-Type", "text/plain"), body=f"{GOOD}# Größe".encode("cp1252"))
-    assert outcome(checks.security_txt(SecurityTxt(file), CLOCK)) == "charset"
-
-
-def test_canonical_may_redirect() -> None:
-    requested_url = "https://example.com/.well-known/security.txt"
-    body = f"{GOOD}Canonical: {requested_url}".encode()
-    file = response("https://www.example.net/security.txt", ("Content-Type", "text/plain"), body=body)
-    assert outcome(checks.security_txt(SecurityTxt(file, requested_url), CLOCK)) == "pass"
-    assert outcome(checks.security_txt(SecurityTxt(file), CLOCK)) == "canonical"
-
-
-@pytest.mark.parametrize(
-    ("canonical", "expected"),
-    [
-        ("HTTPS://EXAMPLE.COM:443/.well-known/security.txt", "pass"),
-        ("https://example.com/.well%2Dknown/security.txt", "pass"),
-        ("https://example.com/%2ewell-known/security.txt", "pass"),
-        ("https://example.com/.Well-Known/security.txt", "canonical"),
-        ("https://example.com/.well-known%2Fsecurity.txt", "canonical"),
-    ],
-)
-def test_canonical_is_compared_as_url(canonical: str, expected: str) -> None:
-    """RFC 3986, section 6.2.2.
-
-    Escapes of unreserved characters and the case of scheme and host do not matter.
-    """
-    requested_url = "https://example.com/.well-known/security.txt"
-    file = response(requested_url, ("Content-Type", "text/plain"), body=f"{GOOD}Canonical: {canonical}".encode())
-    assert outcome(checks.security_txt(SecurityTxt(file, requested_url), CLOCK)) == expected
-
-
-def test_missing_security_txt_is_warning() -> None:
-    finding = checks.security_txt(SecurityTxt(None), CLOCK)
-    assert (verdict(finding), outcome(finding)) == ("warn", "missing")
-    assert severity_of(checks.security_txt, finding) == LOW
-
-
-@pytest.mark.parametrize("body", ["", "ok", "Not found: /.well-known/security.txt"])
-def test_security_txt_needs_fields(body: str) -> None:
-    file = response("https://api.example.com/", ("Content-Type", "text/plain"), body=body.encode())
-    finding = checks.security_txt(SecurityTxt(file), CLOCK)
-    assert (verdict(finding), outcome(finding)) == ("warn", "no-fields")
-
-
-@given(st.text(max_size=200))
-def test_security_txt_check_accepts_any_text(text: str) -> None:
-    file = response("https://example.com/", body=f"Expires: {text}\n{text}".encode())
-    assert verdict(checks.security_txt(SecurityTxt(file), CLOCK)) in ("pass", "fail")
-
-
-def test_dns_checks_need_own_domain() -> None:
-    for finding in (
-        checks.caa(CaaRecords(None)),
-        checks.dnssec(DnssecRecords(None)),
-        checks.spf(MailRecords(None)),
-        checks.dmarc(MailRecords(None)),
-    ):
-        assert verdict(finding) == "n/a"
-
-
-@pytest.mark.parametrize(
-    ("host", "expected"),
-    [
-        ("www.example.co.uk", "example.co.uk"),
-        ("example.com", "example.com"),
-        ("somebody.github.io", None),
-        ("co.uk", None),
-        ("127.0.0.1", None),
-        ("::1", None),
-        ("localhost", None),
-    ],
-)
-def test_own_domain_is_registrable(host: str, expected: str | None) -> None:
-    assert own_domain(host) == expected

@@ -1,0 +1,240 @@
+"""Checks of DNS records that protect a domain's mail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from website_scan.catalogue import Category, check
+from website_scan.findings import LOW
+from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, Warn
+from website_scan.security.dmarc import ENFORCED_POLICIES, POLICIES, dmarc_tags, has_valid_policies
+from website_scan.security.dns_places import NO_OWN_DOMAIN, DnsRecord
+from website_scan.security.evidence import MailRecords
+from website_scan.security.spf import MAX_LOOKUPS, MAX_MX_HOSTS, MAX_VOID_LOOKUPS, SpfError, SpfFault, read_policy
+from website_scan.values import Code, Count, Excerpt, Percent, Word
+
+CATEGORY = Category("Mail", weight=2)
+
+
+@check(
+    "spf",
+    name="SPF restricts who may send mail",
+    outcomes={
+        "missing": "No SPF record",
+        "repeated": "More than one SPF record",
+        "allows-all": "SPF allows every sender",
+        "unrestricted": "SPF does not restrict senders",
+        "syntax": "SPF record is invalid",
+        "include": "SPF includes a domain without a policy",
+        "lookups": "SPF needs too many DNS look-ups",
+        "ptr": "SPF uses the mechanism ptr",
+    },
+    why="Without a valid, strict record, receivers cannot tell which servers may send mail in the domain's name.",
+    severity=LOW,
+    fix=Fix(
+        'Publish one TXT record that names who may send mail for the domain; `"v=spf1 -all"` if nobody may.',
+        {Language.DNS: '"v=spf1 include:YOUR-PROVIDER -all"'},
+    ),
+    references=("RFC 7208",),
+)
+def spf(mail: MailRecords) -> Verdict:
+    if mail.domain is None:
+        return NO_OWN_DOMAIN
+    domain, records = Excerpt(mail.domain), DnsRecord.from_records("TXT", mail.spf)
+    if not mail.spf:
+        # A domain with the MX record "." receives no mail (RFC 7505).
+        receives = any(record.split()[-1:] != ["."] for record in mail.mx)
+        if receives:
+            return Fail("missing", "{domain} has no SPF record.", domain=domain)
+        return Fail(
+            "missing",
+            "{domain}, which receives no mail, has no SPF record.",
+            domain=domain,
+            fix='If the domain sends no mail either, publish the TXT record `"v=spf1 -all"`.',
+        )
+    if len(mail.spf) > 1:
+        return Fail(
+            "repeated",
+            "{domain} has {records}; receivers treat that as an error and apply none.",
+            domain=domain,
+            records=Count(len(records), "SPF record"),
+            details=records,
+        )
+    try:
+        policy = read_policy(mail.domain, mail.spf, mail.included_spf, mail.host_counts)
+    except SpfError as error:
+        return _invalid_spf(error, mail.domain, records)
+    ending = next((term for term in policy.terms if term.name == "all"), None)
+    if ending is not None and ending.qualifier == "+":
+        return Fail("allows-all", "The SPF record ends with +all, which allows every sender.", details=records)
+    if policy.is_open or policy.default == "+":
+        return Fail("allows-all", "The SPF record allows every address of the internet to send.", details=records)
+    if policy.default == "?":
+        return Warn("unrestricted", "The SPF record does not end with -all or ~all.", details=records)
+    if any(term.name == "ptr" for term in policy.terms):
+        return Warn(
+            "ptr",
+            "The SPF record uses ptr, which RFC 7208 advises against, because it is slow and unreliable.",
+            details=records,
+        )
+    if ending is None:
+        return Pass("The SPF record redirects to another domain's.", details=records)
+    return Pass("The SPF record ends with {ending}.", ending=Word(f"{ending.qualifier}all"), details=records)
+
+
+def _invalid_spf(error: SpfError, domain: str, records: Sequence[DnsRecord]) -> Verdict:
+    """Return the failure for a policy that receivers reject with "permerror".
+
+    RFC 7208, section 2.6.7.
+    """
+    term, owner = Code(error.term, 80), Excerpt(error.domain)
+    match error.fault:
+        case SpfFault.LOOKUPS:
+            return Fail(
+                "lookups",
+                "The SPF record causes more than {most} DNS look-ups, so receivers treat it as an error.",
+                most=MAX_LOOKUPS,
+                details=records,
+            )
+        case SpfFault.VOID_LOOKUPS:
+            return Warn(  # The limit is a recommendation, which not all receivers follow.
+                "lookups",
+                "More than {most} DNS look-ups of the SPF record find nothing, which many receivers treat as an error. "
+                "“{term}” in the record of {owner} is one of them.",
+                most=MAX_VOID_LOOKUPS,
+                term=term,
+                owner=owner,
+                details=records,
+            )
+        case SpfFault.MX_HOSTS:
+            return Fail(
+                "lookups",
+                "“{term}” in the SPF record of {owner} has more than {most} mail servers. Receivers reject it.",
+                term=term,
+                owner=owner,
+                most=MAX_MX_HOSTS,
+                details=records,
+            )
+        case SpfFault.MISSING:
+            return Fail(
+                "include",
+                "“{term}” in the SPF record of {owner} names a domain without an SPF record, so receivers treat it as "
+                "an error.",
+                term=term,
+                owner=owner,
+                details=records,
+            )
+        case SpfFault.REPEATED:
+            return Fail(
+                "include",
+                "The SPF record includes {owner}, which has more than one, so receivers treat it as an error.",
+                owner=owner,
+                details=records,
+            )
+    if error.domain == domain:
+        return Fail("syntax", "Receivers reject the SPF record because of “{term}”.", term=term, details=records)
+    return Fail(
+        "syntax",
+        "The SPF record includes {owner}, whose record receivers reject because of “{term}”.",
+        owner=owner,
+        term=term,
+        details=records,
+    )
+
+
+@check(
+    "dmarc",
+    name="DMARC policy is enforced",
+    outcomes={
+        "missing": "No DMARC record",
+        "repeated": "More than one DMARC record",
+        "invalid": "DMARC policy is invalid",
+        "monitors-only": "DMARC policy only monitors",
+        "applies-to-none": "DMARC policy applies to no mail",
+    },
+    why="Without an enforced policy, receivers may deliver mail that only claims to come from the domain.",
+    severity=LOW,
+    fix=Fix(
+        "Publish one TXT record at `_dmarc`. Change to `p=reject` when the reports show that your own mail passes.",
+        {Language.DNS: '"v=DMARC1; p=quarantine; rua=mailto:you@example.com"'},
+    ),
+    references=("RFC 9989", "RFC 7489"),
+)
+def dmarc(mail: MailRecords) -> Verdict:
+    if mail.domain is None:
+        return NO_OWN_DOMAIN
+    domain, records = Excerpt(mail.domain), DnsRecord.from_records("TXT", mail.dmarc)
+    if not records:
+        parent = mail.parent_dmarc
+        if parent is not None and parent.policy in ENFORCED_POLICIES:
+            return Pass(
+                "{domain} has no DMARC record. The policy {policy} of {parent} applies.",
+                domain=domain,
+                policy=Word(parent.policy),
+                parent=Excerpt(parent.domain),
+                details=DnsRecord.from_records("TXT", [parent.record]),
+            )
+        return Fail("missing", "{domain} has no DMARC record.", domain=domain)
+    if len(records) > 1:
+        return Fail(
+            "repeated",
+            "{domain} has {records}, so receivers apply none.",
+            domain=domain,
+            records=Count(len(records), "DMARC record"),
+            details=records,
+        )
+    pairs = dmarc_tags(mail.dmarc[0])
+    tags = dict(pairs)
+    policy = tags.get("p", "")
+    names = [name for name, _ in pairs if name]
+    if len(set(names)) < len(names):
+        return Fail("invalid", "The DMARC record repeats a tag, so it does not count.", details=records)
+    # Without a valid policy, a record with an address for reports counts as p=none (RFC 7489, section 6.6.3).
+    if not has_valid_policies(tags):
+        faulty = "p" if policy not in POLICIES else "sp or np"
+        if "mailto:" in tags.get("rua", ""):
+            return Warn(
+                "invalid",
+                "The DMARC record has no valid {tag}, which receivers treat as p=none.",
+                tag=Word(faulty),
+                details=records,
+            )
+        return Fail(
+            "invalid", "The DMARC record has no valid {tag}, so it does not count.", tag=Word(faulty), details=records
+        )
+    if policy == "none":
+        return Warn("monitors-only", "The DMARC policy p=none only monitors.", details=records)
+    subdomain_tag = next((name for name in ("np", "sp") if name in tags), "p")
+    if tags[subdomain_tag] == "none":
+        return Warn(
+            "monitors-only",
+            "The DMARC policy p={policy} does not protect subdomains, because {tag}=none only monitors.",
+            policy=Word(policy),
+            tag=Word(subdomain_tag),
+            details=records,
+        )
+    percent = tags.get("pct", "100")
+    applied = min(int(percent[:3]), 100) if percent.isascii() and percent.isdecimal() else 100
+    # Each tag makes a policy weaker (RFC 9989, section 4.7; RFC 7489, section 6.6.4).
+    weakening = "t=y" if tags.get("t") == "y" else "pct=0" if applied == 0 else ""
+    if weakening and policy == "quarantine":
+        return Warn(
+            "applies-to-none",
+            "The DMARC policy p={policy} with {weakening} applies to no mail.",
+            policy=Word(policy),
+            weakening=Word(weakening),
+            details=records,
+        )
+    if weakening:
+        return Pass(
+            "The DMARC policy p={policy} with {weakening} lets receivers quarantine forged mail.",
+            policy=Word(policy),
+            weakening=Word(weakening),
+            details=records,
+        )
+    return Pass(
+        "The DMARC policy p={policy} applies to {share} of forged mail.",
+        policy=Word(policy),
+        share=Percent(applied),
+        details=records,
+    )
