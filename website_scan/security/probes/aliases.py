@@ -38,8 +38,10 @@ def _names(page: Page, domain: str) -> Iterator[str]:
     yield page.target.host
     yield domain
     yield f"www.{domain}"
-    pattern = rb"//((?:[a-z0-9_-]{1,63}\.){1,4}" + re.escape(domain.encode()) + rb")(?![a-z0-9.-])"
-    for match in re.finditer(pattern, page.response.body[:MAX_SEARCHED_BYTES].lower()):
+    for match in re.finditer(
+        rb"//((?:[a-z0-9_-]{1,63}\.){1,4}" + re.escape(domain.encode()) + rb")(?![a-z0-9.-])",
+        page.response.body[:MAX_SEARCHED_BYTES].lower(),
+    ):
         yield match[1].decode("ascii")
 
 
