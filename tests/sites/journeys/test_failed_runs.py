@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 import psutil
@@ -182,8 +183,9 @@ def test_run_that_is_cancelled_while_it_runs_is_stored_once(home: Member) -> Non
 def test_browser_killed_during_a_run_keeps_the_states_before(home: Member) -> None:
     def kill_browser() -> None:
         for process in psutil.Process().children(recursive=True):
-            if "chrom" in process.name() or "headless" in process.name():
-                process.kill()
+            with suppress(psutil.NoSuchProcess):  # It ends with its parent.
+                if "chrom" in process.name() or "headless" in process.name():
+                    process.kill()
 
     subscribe_to_all_events(home)
     with Site(two_pages(before_second=kill_browser)) as site:
