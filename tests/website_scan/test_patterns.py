@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from tests.project import PACKAGES
+from website_scan.json_types import identifier
 from website_scan.security.checks.disclosure import LISTING_TITLE_BY_SERVER
 
 METHODS = frozenset({"findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn"})
@@ -46,6 +47,7 @@ BOUNDED = {
 LOCALS: dict[str, dict[str, object]] = {
     "infrastructure.api.examples": {"prefix": "scan", "pattern": "/v1/scan/[^/]+"},
     "website_scan.ids": {"prefix": "scan"},
+    "website_scan.library.typed_json": {"keywords": identifier("scan")},
     "website_scan.report.tables": {"value": "/assets/app.js"},
     "website_scan.wording": {"label": "<p> at #a"},
     "website_scan.security.checks.disclosure": {
