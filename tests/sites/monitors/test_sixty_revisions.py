@@ -20,7 +20,7 @@ from tests.sites.monitors.cast import make_monitor
 from tests.sites.monitors.watching import DailyMonitor, event_summary
 from tests.targets.changing import Revision, changing_site
 from tests.targets.server import Site
-from website_scan import catalogue, judging
+from website_scan import catalogue, extension
 from website_scan.net.errors import TimedOut
 from website_scan.performance.evidence import Timing
 from website_scan.security.evidence import Exposure
@@ -187,7 +187,7 @@ def set_conditions(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def apply_conditions(*, ttfb_s: float = 0.05, is_partial: bool = False, rules: str = "") -> None:
         monkeypatch.setitem(probes, Timing, replace(timing, function=lambda **_: Timing((ttfb_s,) * 3)))
         monkeypatch.setitem(probes, Exposure, replace(exposure, function=raise_timeout) if is_partial else exposure)
-        monkeypatch.setattr(judging, "catalogue_version", lambda scan_type: rules or version(scan_type))
+        monkeypatch.setattr(extension, "catalogue_version", lambda scan_type: rules or version(scan_type))
 
     return apply_conditions
 

@@ -33,6 +33,16 @@ PAGE = (
 WAITING_PAGE = f"{PAGE}<script src=/waiting.js></script>"
 
 
+# Processes that this process had started before the test, such as the browser of other tests.
+earlier: set[psutil.Process] = set()
+
+
+@pytest.fixture(autouse=True)
+def _earlier_processes() -> None:
+    earlier.clear()
+    earlier.update(psutil.Process().children())
+
+
 @pytest.fixture(autouse=True)
 def _browser_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     program = find_browser("auto")
@@ -49,15 +59,23 @@ def site() -> Iterator[Site]:
 
 
 def browsers() -> list[psutil.Process]:
-    """Return the processes of Chromium that this process has started."""
+    """Return the processes of Chromium that this process has started during the test."""
     found = []
-    for process in psutil.Process().children(recursive=True):
+    started = [child for child in psutil.Process().children() if child not in earlier]
+    for process in started + [process for child in started for process in descendants(child)]:
         try:
             if process.status() != psutil.STATUS_ZOMBIE and "chrom" in " ".join(process.cmdline()):
                 found.append(process)
         except psutil.NoSuchProcess:
             continue
     return found
+
+
+def descendants(process: psutil.Process) -> list[psutil.Process]:
+    try:
+        return process.children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
 
 
 def has_contrast_finding(page: website_scan.PageResult) -> bool:
