@@ -56,9 +56,18 @@ def _add_group(group: Mapping[str, Any], builder: TranslationBuilder) -> None:
             assertions |= preset(name)
         else:
             builder.add_note(f"preset {excerpt(str(name), 40)}", f"Lighthouse CI has only {', '.join(PRESETS)}")
-    assertions |= {str(audit).replace(".", ":"): value for audit, value in raw.items()}
+    for audit, value in raw.items():
+        name = str(audit).replace(".", ":")
+        assertions[name] = _merged(assertions.get(name), value)
     for audit, value in assertions.items():
         _Assertion(audit, pages, builder, group.get("aggregationMethod")).add(value)
+
+
+def _merged(of_preset: Any, value: Any) -> Any:
+    """Return the assertion of a file over that of a preset. As in Lighthouse CI, it keeps options of the preset."""
+    if _is_pair(of_preset) and _is_pair(value) and isinstance(value[1], Mapping):
+        return value[0], {**of_preset[1], **value[1]}
+    return value
 
 
 class _Assertion:
@@ -76,7 +85,7 @@ class _Assertion:
     def add(self, value: Any) -> None:
         level, options = (value, {}) if isinstance(value, str) else (value if _is_pair(value) else (None, None))
         if not isinstance(options, Mapping):
-            self._note("it is not a level, or a list of a level and options")
+            self._note("it is neither a level nor a level with options")
             return
         if level not in LEVELS:
             self._builder.add_remark(
