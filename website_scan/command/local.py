@@ -21,6 +21,7 @@ from website_scan.command.progress import ProgressLine
 from website_scan.command.terminal import write_err
 from website_scan.errors import Refusal
 from website_scan.evidence_cache import EvidenceCache, InMemoryEvidence
+from website_scan.extension import NO_EXTENSION, Extension
 from website_scan.ids import new_report_id, new_scan_id
 from website_scan.net.browser import find_supported_browser
 from website_scan.net.client import Network
@@ -124,13 +125,32 @@ def _visit(
     try:
         target = parse_target(url, network.policy)
         budget = Budget(time_limit_s=scanning.SCAN_TIME_LIMIT_S)
-        return scan(target, options.types, network, budget, show, browser(), shared, viewing=options.viewing)
+        return scan(
+            target,
+            options.types,
+            network,
+            budget,
+            show,
+            browser(),
+            shared,
+            viewing=options.viewing,
+            extension=extension(options),
+        )
     except Refusal as refusal:
         error = ScanError(refusal.code, str(refusal))
     except Exception:
         logger.exception("the scan failed")
         error = ScanError("INTERNAL_ERROR", "The scanner failed.")
     return tuple(failed_result(scan_type, url, started_at, error) for scan_type in options.types)
+
+
+def extension(options: Options) -> Extension:
+    """Return the checks of the user's requirements."""
+    if not options.requirements.rules:
+        return NO_EXTENSION
+    from website_scan.requirements.building import extension_of  # Few commands have requirements.
+
+    return extension_of(options.requirements)
 
 
 def command_report(result: ScanResult, options: Options) -> CommandReport:

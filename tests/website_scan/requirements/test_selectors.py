@@ -8,7 +8,8 @@ import time
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from website_scan.requirements.selectors import parse_selector, select
+from website_scan.requirements.selection import select
+from website_scan.requirements.selectors import parse_selector
 
 MARKUP = """<!doctype html><html><head><title>Shop</title></head><body>
 <nav id=top class="main wide"><a class=logo href="/">Home</a> text <a href="/imprint" data-x='1'>Imprint</a></nav>
