@@ -32,6 +32,7 @@ from website_scan.settings import (  # noqa: F401  # read as `settings.…`
     SCAN_CA_BUNDLE,
     SCAN_DENIED_NETWORKS,
     SCAN_NAME_SERVERS,
+    SCAN_PLUGINS,
     SCAN_TIME_LIMIT_S,
 )
 from website_scan.written_urls import split_url

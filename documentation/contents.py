@@ -144,6 +144,12 @@ GUIDES = (
         "command.md",
     ),
     Guide(
+        "plugins",
+        "Plug-ins",
+        "Write checks and output formats of your own in Python: an example, the reference of the API, and the limits.",
+        "plugins.md",
+    ),
+    Guide(
         "ci",
         "Continuous integration",
         "Gate a build in five minutes: recipes to copy for GitHub Actions, GitLab, pre-commit, Jenkins and any shell.",

@@ -7,7 +7,6 @@ from django.utils import timezone
 from django.utils.http import parse_etags
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from accounts.authentication import caller_of
 from infrastructure.api.pagination import choice, unknown_format
@@ -15,6 +14,7 @@ from infrastructure.api.schema import FORMAT, RETURNED, file_response, headers, 
 from infrastructure.api.typed import Answer
 from infrastructure.api.views import ApiView
 from reports.diff_json import DiffJson, diff_json_of
+from reports.formats import report_formats
 from reports.mutes.services import active_mutes
 from reports.services import PREVIOUS, access_report, load_exports_to_compare, scoring_basis
 from scans.check_catalogue import check_pages
@@ -97,7 +97,7 @@ class ReportExport(ApiView):
         `?format=sarif` and `?format=csv` answer as `/export/sarif` and `/export/csv` do.
         """
         return _export_response(
-            request, scan_id, choice(request.query_params, "format", list(exports.FORMATS)) or "json"
+            request, scan_id, choice(request.query_params, "format", list(report_formats())) or "json"
         )
 
 
@@ -128,11 +128,13 @@ EXPORT_VIEWS = {
 
 
 class UnknownReportExport(ApiView):
-    """View of GET /v1/report/:id/export/<unknown format>."""
+    """View of GET /v1/report/:id/export/<format>, for formats of plug-ins and unknown ones."""
 
     @operation(exclude=True)
-    def get(self, request: Request, scan_id: str, ending: str) -> Response:
-        raise unknown_format(exports.FORMATS)
+    def get(self, request: Request, scan_id: str, ending: str) -> HttpResponse:
+        if ending in (formats := report_formats()):
+            return _export_response(request, scan_id, ending)
+        raise unknown_format(formats)
 
 
 class ReportDiff(ApiView):
@@ -214,7 +216,7 @@ class ReportMutes(ApiView):
 def _export_response(request: Request, scan_id: str, ending: str) -> HttpResponse:
     organization_id = caller_of(request).organization_id
     canonical_id, export = access_report(organization_id, scan_id, "export")
-    export_format = exports.FORMATS[ending]
+    export_format = report_formats()[ending]
     mutes = active_mutes(organization_id, timezone.now()) if export_format.has_mutes else NO_MUTES
     content = export_format.render(export, mutes.findings, check_pages())
     response = HttpResponse(content, content_type=export_format.media_type)

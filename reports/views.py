@@ -23,6 +23,7 @@ from accounts.shared_pages import require_visible, sees_everything, surroundings
 from infrastructure.web.cards import responses as cards
 from infrastructure.web.pictures import picture_response
 from reports.conformance_files import conformance_file
+from reports.formats import report_formats
 from reports.mutes.services import active_mutes
 from reports.page.conformance import ConformanceQuery, conformance_page, conformance_url
 from reports.page.history import comparable_reports
@@ -36,7 +37,6 @@ from scans.models import Scan
 from website_scan.report.conformance import conformance_of_reports
 from website_scan.report.diff import diff
 from website_scan.report.explanations import advice
-from website_scan.report.exports import FORMATS
 from website_scan.report.illustrations import extract_frame
 from website_scan.report.mute_matching import NO_MUTES
 from website_scan.report.references import safe_link
@@ -161,10 +161,10 @@ def _picture_response(
 @_require_visible
 def export(request: HttpRequest, visible: VisibleScan, export_format: str) -> HttpResponse:
     """Download the report in one of the API's export formats."""
-    export_text = visible.reports().values_list("export", flat=True).first() if export_format in FORMATS else None
-    if export_text is None:
+    chosen_format = report_formats().get(export_format)
+    export_text = visible.reports().values_list("export", flat=True).first() if chosen_format else None
+    if chosen_format is None or export_text is None:
         return _not_found(request)
-    chosen_format = FORMATS[export_format]
     mutes = active_mutes(visible.scan.organization_id, visible.now) if chosen_format.has_mutes else NO_MUTES
     if not sees_everything(visible.membership):
         mutes = mutes.hide_reasons()

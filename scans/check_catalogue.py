@@ -8,93 +8,38 @@ from __future__ import annotations
 
 import functools
 import json
-from dataclasses import dataclass
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.urls import reverse
 
+from scans.check_entries import Cap, OutcomeEntry
+from scans.check_entries import CheckEntry as CheckEntry
+from scans.plug_ins import enabled_plug_ins
 from website_scan.findings import ScanType
-from website_scan.report.fixes import Part, parts
-from website_scan.report.references import ReferenceLink, page_url, reference
-from website_scan.report.snippets import ServerFix, fixes
-from website_scan.report_json import StoredFix
-from website_scan.values import outline
+
+if TYPE_CHECKING:
+    from website_scan.plugins.registry import UsedPlugIn
 
 
-@dataclass(frozen=True, slots=True)
-class Cap:
-    """Upper limit of the score while the check fails."""
-
-    limit: int
-    reason: str
+def entries() -> dict[str, CheckEntry]:
+    """Return the catalogue's entries by check ID, in the order of reports. Those of enabled plug-ins are the last."""
+    return _entries(enabled_plug_ins())
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomeEntry:
-    """Outcome of a check, as the catalogue describes it."""
+@functools.lru_cache(maxsize=2)
+def _entries(plug_ins: tuple[UsedPlugIn, ...]) -> dict[str, CheckEntry]:
+    own = _own_entries()
+    if not plug_ins:
+        return own
+    from scans.plug_in_entries import entries_of_plug_ins  # Most installations have no plug-ins.
 
-    name: str
-    title: str
-    severities: tuple[str, ...]
-    consequence: str
-    example: str
-
-    @property
-    def outline(self) -> str:
-        """Return the title with dots in place of its values."""
-        return outline(self.title)
-
-
-@dataclass(frozen=True, slots=True)
-class CheckEntry:
-    """Entry of a check in the catalogue, as `manage.py checks --format json` prints it."""
-
-    id: str
-    name: str
-    found: str
-    outcomes: tuple[OutcomeEntry, ...]
-    why: str
-    judged: str
-    type: ScanType
-    category: str
-    category_weight: int
-    category_weight_without_browser: int | None
-    weight_of_all: int
-    journeys_only: bool
-    share_percent: float
-    severity: str
-    evidence: tuple[str, ...]
-    caps: tuple[Cap, ...]
-    html_only: bool
-    error_pages: bool
-    measured: bool
-    needs_browser: bool
-    fix: str
-    how_to_fix: StoredFix
-    references: tuple[str, ...]
-
-    @property
-    def consequences(self) -> tuple[str, ...]:
-        """Return the sentences for site owners, without repetitions."""
-        return tuple(dict.fromkeys(outcome.consequence for outcome in self.outcomes if outcome.consequence))
-
-    @property
-    def sources(self) -> list[ReferenceLink]:
-        return [reference(source) for source in self.references]
-
-    @property
-    def fix_parts(self) -> tuple[Part, ...]:
-        return parts(self.how_to_fix)
-
-    @property
-    def fixes(self) -> tuple[ServerFix, ...]:
-        return fixes().get(self.id, ())
+    return own | entries_of_plug_ins(plug_ins, own)
 
 
 @functools.cache
-def entries() -> dict[str, CheckEntry]:
-    """Return the catalogue's entries by check ID, in the order of reports."""
+def _own_entries() -> dict[str, CheckEntry]:
     stored_checks = json.loads((files("website_scan") / "checks.json").read_text(encoding="utf-8"))["checks"]
     entries_of_checks = (
         CheckEntry(
@@ -130,10 +75,14 @@ def failure_title(check_id: str, name: str = "") -> str:
     return entry.found if entry else name or check_id
 
 
-@functools.lru_cache(maxsize=1024)
 def check_page(check_id: str) -> str:
     """Return the path of a check's documentation page, or "" for a removed check."""
-    return page_url(reverse("docs-checks"), check_id)
+    return f"{_checks_path()}{check_id}" if check_id in entries() else ""
+
+
+@functools.cache
+def _checks_path() -> str:
+    return reverse("docs-checks")
 
 
 def check_pages() -> str:

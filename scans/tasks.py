@@ -25,6 +25,7 @@ from scans import credentials
 from scans.addresses import known_addresses
 from scans.browser import CpuMeter, browser, close_browser, warm_browser
 from scans.models import SCAN_LEASE, EndedScan, Scan
+from scans.plug_ins import scan_extension
 from scans.policy import scan_policy
 from scans.signals import page_loaded, slot_freed
 from scans.visits import claims, journeys, tallies
@@ -204,6 +205,7 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> journeys.Finish:
                 origin_evidence,
                 publish_page,
                 claim.viewing,
+                scan_extension(),
             )
         if network.refused:
             count(EGRESS_REFUSED, "scan", by=len(network.refused))

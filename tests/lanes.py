@@ -70,7 +70,7 @@ RULES = (
         "subprocess",
         "starts other programs",
         imports=("subprocess", "command_line", "npm", "real_pages"),
-        fixtures=("installed", "action"),
+        fixtures=("installed", "action", "packages"),
     ),
     # The conditions of this mark are those of pytest-django.
     Rule(EMPTIED, "commits, and has the database emptied afterwards"),

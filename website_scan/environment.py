@@ -23,6 +23,8 @@ IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 Exemption = IPNetwork | tuple[IPNetwork, int]
 _NETWORK_AND_PORT = re.compile(r"(?:\[(?P<ipv6>[^\[\]]+)\]|(?P<ipv4>[^:\[\]]+)):(?P<port>[0-9]{1,5})")
 
+_PLUG_IN_AND_WEIGHT = re.compile(r"(?P<name>[a-z][a-z0-9]{1,31})(?:=(?P<weight>[0-9]{1,3}))?")
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -181,6 +183,20 @@ def certificates(raw: str) -> Path:
     except ValueError:
         raise ValueError(f"{raw} holds no PEM certificate that can be read") from None
     return path
+
+
+def plug_ins(raw: str) -> dict[str, int] | None:
+    """Parse names of plug-ins, with or without the weight of their categories, such as `acme=10`.
+
+    Raises ValueError.
+    """
+    weights = {}
+    for word in words(raw):
+        match = _PLUG_IN_AND_WEIGHT.fullmatch(word)
+        if match is None:
+            raise ValueError(f"{word!r} is not a name such as acme, or acme=10")
+        weights[match["name"]] = int(match["weight"] or 0)
+    return weights
 
 
 def browser(raw: str) -> str:

@@ -5,6 +5,8 @@ The command and `config.settings` use them.
 
 from __future__ import annotations
 
+import os
+
 from website_scan import environment
 from website_scan.environment import read
 
@@ -33,4 +35,12 @@ SCAN_BROWSER_SANDBOX = read(
 )
 SCAN_BROWSER_MEMORY_MIB = read(
     "SCAN_BROWSER_MEMORY", environment.browser_memory, 800, "MiB for one browser with all its processes, at least 500."
+)
+_NO_PLUG_INS: dict[str, int] | None = {} if "SCAN_PLUGINS" in os.environ else None
+# None means all installed plug-ins for the command and the library, and no plug-in for the service.
+SCAN_PLUGINS: dict[str, int] | None = read(
+    "SCAN_PLUGINS",
+    environment.plug_ins,
+    _NO_PLUG_INS,
+    "Names of plug-ins, separated by commas, with the weight of their categories if they have one: acme,links=10.",
 )

@@ -17,11 +17,12 @@ from infrastructure.environment import KEY_INSTRUCTIONS
 from infrastructure.web.mail import is_mail_logged
 from operations.stored_secrets import LOST_KEY, count_unreadable
 from scans.browser import browser_program
+from scans.plug_ins import enabled_plug_ins
 from website_scan.environment import problems
 from website_scan.net.browser import missing_packages, sandbox_problem
 
 # Tags of checks. Commands with machine-readable output run only the checks of environment variables.
-ENVIRONMENT, BROWSER = "environment", "browser"
+ENVIRONMENT, BROWSER, PLUG_INS = "environment", "browser", "plug-ins"
 
 
 @register(ENVIRONMENT)
@@ -96,6 +97,23 @@ def stored_secrets(databases: Sequence[str] | None = None, **_: object) -> list[
         return []
     message = f"{unreadable} of the {total} newest secrets in the database are encrypted with a key that is not set."
     return [checks.Warning(message, hint=LOST_KEY, id="environment.SECRET_KEY_FALLBACKS")]
+
+
+@register(PLUG_INS, deploy=True)
+def plug_ins(**_: object) -> list[CheckMessage]:
+    """Return a warning for each plug-in in SCAN_PLUGINS that cannot be used, and for its checks that cannot run."""
+    warnings: list[CheckMessage] = []
+    for plug_in in enabled_plug_ins():
+        problems = [plug_in.error] if plug_in.error else plug_in.description.problems
+        warnings += [
+            checks.Warning(
+                f"Plug-in {plug_in.name}: {problem}",
+                hint="`manage.py checks --plugins` lists the installed plug-ins.",
+                id="scans.W004",
+            )
+            for problem in problems
+        ]
+    return warnings
 
 
 # `deploy=True` excludes this check from ordinary commands. In containers, only one worker has a browser, so commands in

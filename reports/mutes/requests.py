@@ -107,7 +107,9 @@ class MuteRequestSerializer(Input):
     check = Text(
         help_text="The ID of a check, such as `hsts`.",
         says="check must be the ID of a check, such as hsts. Exports of reports and the docs name them.",
-        accepts=lambda check_id: any(check_id in check_ids(scan_type) for scan_type in ScanType),
+        accepts=lambda check_id: (
+            any(check_id in check_ids(scan_type) for scan_type in ScanType) or check_id in entries()
+        ),
     )
     host = Text(
         help_text="The host, as in reports; with the port if that is not the default.",

@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 
 from accounts.roles import page_of
 from accounts.shared_pages import readers_sentence, sees_everything
+from reports.formats import report_formats
 from reports.models import HAS_SCREENSHOT, Report
 from reports.mutes.services import active_mutes
 from reports.page.cached.parts import cached_parts, comparison_html, history_html
@@ -21,7 +22,6 @@ from reports.page.reader_muting import muting_of
 from reports.page.tabs import report_tabs
 from reports.visibility import VisibleScan
 from website_scan.report.developer_text import DeveloperText, severe_findings
-from website_scan.report.exports import FORMATS
 from website_scan.report.filters import Filter
 from website_scan.report.illustrations import Illustrations, create_illustrations
 from website_scan.report.linked_reports import OtherReport
@@ -56,7 +56,7 @@ class VisibleReport:
             "preview": preview_of(self.scan),
             "muted_by": membership.organization.name if membership else "the organization that owns it",
             "muted_url": page_of(membership, "mutes") if membership and sees_everything(membership) else "",
-            "formats": FORMATS,
+            "formats": report_formats(),
             "is_shared": self.is_shared,
             "tabs": self.tabs,
             "is_sample": False,

@@ -34,6 +34,7 @@ from website_scan.command.journey_options import (
 )
 from website_scan.command.outcome_names import known_outcomes
 from website_scan.command.pages import canonical_pages
+from website_scan.command.plug_ins import FormatNames
 from website_scan.command.requirement_options import add_requirement_options, requirement_options
 from website_scan.command.site_options import SiteOptions, choose_site_or_pages, is_url, page_count, site_options
 from website_scan.command.viewing_options import add_viewing_options, chosen_viewing
@@ -48,7 +49,7 @@ USAGE = f"{PROGRAM} URL… [options]"
 EPILOG = """\
 environment: WEBSITE_SCAN_KEY, SCAN_BROWSER, SCAN_TIME_LIMIT, SCAN_CA_BUNDLE
 exit status: 0 success, 1 the gate failed, 2 invalid usage, 3 a scan failed
-also: --no-color, --version, --print-completion SHELL; commands: init, list, mcp, requirements
+commands: checks, init, list, mcp, requirements; also --print-completion SHELL
 examples:
   website-scan https://example.com/ --format html --output report.html
   website-scan http://localhost:4173/ --start 'npm run preview'
@@ -108,6 +109,7 @@ class Options:
     cookies_for: tuple[tuple[str, str], ...] = ()
     basic_auth_for: tuple[tuple[str, str], ...] = ()
     allowed_networks: tuple[environment.Exemption, ...] = ()
+    uses_plug_ins: bool = True
     is_quiet: bool = False
     may_color: bool = True
 
@@ -174,6 +176,7 @@ def parse_arguments(arguments: Sequence[str], program: str = PROGRAM) -> Options
         cookies_for=_pairs(chosen.get("cookie_for", ())),
         basic_auth_for=_pairs(chosen.get("basic_auth_for", ())),
         allowed_networks=tuple(chosen.get("allow_network", ())),
+        uses_plug_ins=not parsed.no_plugins,
         is_quiet=parsed.quiet,
         may_color=not (parsed.no_color or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"),
     )
@@ -337,21 +340,16 @@ def _add_pages(group: argparse._ArgumentGroup) -> None:
     add("--start", metavar="COMMAND", help="server during the scan; also --wait-for URL")
     add("--wait-for", metavar="URL", help=argparse.SUPPRESS)
     add("--server", metavar="URL", help="scan with this service (key: WEBSITE_SCAN_KEY)")
-    add(
-        "--allow-network",
-        type=_reader(environment.exemption),
-        action="append",
-        metavar="CIDR",
-        help="private network: 10.0.0.5/32:8080",
-    )
+    about = "private network: 10.0.0.5/32:8080"
+    add("--allow-network", type=_reader(environment.exemption), action="append", metavar="CIDR", help=about)
     add("--config", type=Path, metavar="FILE", help="configuration file (website-scan.toml)")
 
 
 def _add_output(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    add("--format", action=_AppendInOrder, choices=FORMATS, metavar="FORMAT", help=f"{', '.join(FORMATS)}")
+    add("--format", action=_AppendInOrder, choices=FormatNames(FORMATS), metavar="FORMAT", help=f"{', '.join(FORMATS)}")
     add("--output", action=_AppendInOrder, type=Path, metavar="FILE", help="file for the preceding --format")
-    add("--quiet", action="store_true", help="only problems")
+    add("--quiet", action="store_true", help="only problems; also --no-color, --no-plugins")
     # The end of the help lists these options, because readers want the others.
     add("--no-color", action="store_true", help=argparse.SUPPRESS)
     add("--print-completion", choices=SHELLS, action=PrintCompletion, metavar="SHELL", help=argparse.SUPPRESS)
@@ -368,6 +366,7 @@ def _add_gate(group: argparse._ArgumentGroup) -> None:
     add_conformance_options(group)
     add_requirement_options(group)
     add("--accept", action="append", metavar="NAME", help="outcome that passes: csp-present.missing")
+    add("--no-plugins", action="store_true", help=argparse.SUPPRESS)
     add("--allow-login", action="store_true", default=None, help="log-in page instead of the page passes")
     add("--baseline", type=Path, metavar="FILE", help="accepted findings: only new ones fail")
     add("--write-baseline", type=Path, metavar="FILE", help="accept all current findings")

@@ -14,6 +14,7 @@ from website_scan.browser.journey.result import Walk
 from website_scan.browser.visit import BrowserFailed, Part
 from website_scan.command import local
 from website_scan.command.access import allow_option_hint, network_policy
+from website_scan.command.additional_checks import additional_checks
 from website_scan.command.arguments import Options
 from website_scan.command.errors import WrongUsage
 from website_scan.command.executed_journeys import ExecutedJourney, ExecutedJourneys, StepJson
@@ -135,7 +136,7 @@ def _walk(journey: Journey, options: Options, network: Network) -> Walk:
 
 
 def _reports(journey: Journey, walk: Walk, options: Options, network: Network) -> list[CommandReport]:
-    extension = local.extension(options)
+    extension = additional_checks(options.requirements, uses_plug_ins=options.uses_plug_ins)
     judged = judge_states(journey, walk, options.types, network.policy, options.viewing, extension=extension)
     reports = [
         local.command_report(redacted(result, network.credentials), options)

@@ -31,10 +31,17 @@ EXAMPLES = EVIDENCE.with_name("examples.json")
 
 
 def list_checks(arguments: Sequence[str], program: str) -> None:
-    """Print the catalogue of checks in the format of the option `--format`."""
+    """Print the catalogue of checks in the format of the option `--format`, or the installed plug-ins."""
     parser = ArgumentParser(program, description="Prints the catalogue of checks.")
     parser.add_argument("--format", default=FORMATS[0], choices=FORMATS)
-    write_out(f"{listed(parser.parse_args(arguments).format)}\n")
+    parser.add_argument("--plugins", action="store_true", help="installed plug-ins with their checks and formats")
+    options = parser.parse_args(arguments)
+    if options.plugins:
+        from website_scan.command.plug_in_listing import listed_plug_ins  # Starts the processes of plug-ins.
+
+        write_out(f"{listed_plug_ins(options.format)}\n")
+    else:
+        write_out(f"{listed(options.format)}\n")
 
 
 def listed(format: str) -> str:

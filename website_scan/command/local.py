@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from website_scan import environment
 from website_scan import settings as scanning
 from website_scan.command.access import allow_option_hint, network_policy
+from website_scan.command.additional_checks import additional_checks
 from website_scan.command.arguments import Options
 from website_scan.command.credentials import credentials_by_origin, has_credentials
 from website_scan.command.errors import WrongUsage
@@ -21,7 +22,6 @@ from website_scan.command.progress import ProgressLine
 from website_scan.command.terminal import write_err
 from website_scan.errors import Refusal
 from website_scan.evidence_cache import EvidenceCache, InMemoryEvidence
-from website_scan.extension import NO_EXTENSION, Extension
 from website_scan.ids import new_report_id, new_scan_id
 from website_scan.net.browser import find_supported_browser
 from website_scan.net.client import Network
@@ -134,7 +134,7 @@ def _visit(
             browser(),
             shared,
             viewing=options.viewing,
-            extension=extension(options),
+            extension=additional_checks(options.requirements, uses_plug_ins=options.uses_plug_ins),
         )
     except Refusal as refusal:
         error = ScanError(refusal.code, str(refusal))
@@ -142,15 +142,6 @@ def _visit(
         logger.exception("the scan failed")
         error = ScanError("INTERNAL_ERROR", "The scanner failed.")
     return tuple(failed_result(scan_type, url, started_at, error) for scan_type in options.types)
-
-
-def extension(options: Options) -> Extension:
-    """Return the checks of the user's requirements."""
-    if not options.requirements.rules:
-        return NO_EXTENSION
-    from website_scan.requirements.building import extension_of  # Few commands have requirements.
-
-    return extension_of(options.requirements)
 
 
 def command_report(result: ScanResult, options: Options) -> CommandReport:

@@ -34,6 +34,11 @@ def run(arguments: Sequence[str], program: str = PROGRAM) -> int:
             from website_scan.command import mcp
 
             return mcp.serve(arguments[1:])
+        if list(arguments[:1]) == ["checks"]:
+            from website_scan.command.listing import list_checks
+
+            list_checks(arguments[1:], f"{program} checks")
+            return 0
         with interrupt_on_signals():
             if is_list_command(arguments):
                 from website_scan.command import lists

@@ -25,6 +25,10 @@ def known_outcomes(names: Iterable[str], requirements: Requirements = NO_REQUIRE
     outcomes = {**outcomes_by_check(), **{rule.check_id: rule.outcomes for rule in requirements.rules}}
     for name in sorted(chosen - {ALL_OWN}):
         check_id, _, outcome = name.partition(".")
+        if check_id not in outcomes and not is_own_check(check_id):
+            from website_scan.command.plug_ins import plug_in_outcomes  # Only unknown checks need it.
+
+            outcomes |= {id: tuple(names) for id, names in plug_in_outcomes().items()}
         if outcome not in outcomes.get(check_id, ()):
             raise WrongUsage(f"{name} is not an outcome: {_reason(check_id, outcomes.get(check_id, ()))}.")
     if ALL_OWN not in chosen:

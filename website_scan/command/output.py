@@ -19,6 +19,7 @@ from website_scan.command.formats import WRITERS
 from website_scan.command.formats.site_text import site_text
 from website_scan.command.formats.text import DEFAULT_WIDTH, MAX_WIDTH, Paint, colored, plain, summary, text
 from website_scan.command.gate import CommandReport, CommandResult
+from website_scan.command.plug_ins import plug_in_text
 from website_scan.command.terminal import write_out
 
 # The operating system removes the bits of the umask from this mode.
@@ -80,14 +81,14 @@ class OutputWriter:
             self._texts.append(_lines(["", *scores]))
         problems = []
         for output in self._options.outputs:
-            content = self._content(output, result)
-            if output.path is not None:
-                try:
+            try:
+                content = self._content(output, result)
+                if output.path is not None:
                     write(output.path, content)
-                except WrongUsage as problem:
-                    problems.append(str(problem))
-            elif output.format != "text":
-                write_out(content)
+                elif output.format != "text":
+                    write_out(content)
+            except WrongUsage as problem:
+                problems.append(str(problem))
         if problems:
             raise WrongUsage("\n".join(problems))
 
@@ -125,8 +126,10 @@ def _group_failures(reports: Iterable[CommandReport]) -> list[tuple[CommandRepor
 def formatted(name: str, result: CommandResult) -> str:
     """Return all reports as the content of an output file.
 
-    `name` is a key of WRITERS.
+    `name` is a key of WRITERS, or a format of a plug-in. Raises WrongUsage if the latter fails.
     """
+    if name not in WRITERS:
+        return plug_in_text(name, result)
     module, function = WRITERS[name]
     content: str = getattr(import_module(f"website_scan.command.formats.{module}"), function)(result)
     return content

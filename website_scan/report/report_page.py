@@ -68,7 +68,7 @@ LOW_SCORE, SMALL_SHARE_PERCENT = 50, 3
 class CategorySection:
     """Section of a category on the report page.
 
-    It has the cards of its checks by status.
+    It has the cards of its checks by status. `plug_in` is the name and version of the plug-in that added the category.
     """
 
     name: str
@@ -78,6 +78,7 @@ class CategorySection:
     failed: tuple[CheckCard, ...]
     warned: tuple[CheckCard, ...]
     passed: tuple[CheckCard, ...]
+    plug_in: str = ""
 
     @property
     def priority(self) -> Priority:
@@ -325,7 +326,8 @@ def _category(category: ExportedCategory, anchor: str, scan_type: str, cards: Se
     return CategorySection(
         name=category["name"],
         anchor=anchor,
-        meaning=category_meaning(scan_type, category["name"]),
+        meaning="" if "plug_in" in category else category_meaning(scan_type, category["name"]),
+        plug_in="{name} {version}".format(**category["plug_in"]) if "plug_in" in category else "",
         score=category["score"],
         failed=tuple(cards_by_status.get("fail", ())),
         warned=tuple(cards_by_status.get("warn", ())),

@@ -25,7 +25,7 @@ from website_scan.report.markup import escaped, prose
 from website_scan.report.places import StoredPlace, stored_places
 from website_scan.report.references import ReferenceLink, page_url, reference
 from website_scan.report.sarif_messages import location, message, notification, relative_path
-from website_scan.report_json import ExportedCheck, ExportedFinding, ExportJson, checks_of
+from website_scan.report_json import ExportedCheck, ExportedFinding, ExportedPlugIn, ExportJson, checks_of
 from website_scan.wording import message_without_places
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -131,7 +131,7 @@ def run(
     accepted = list(limit.accept(results))
     limit_notifications = limit.notifications(len(results))
     return {
-        "tool": tool(rules, check_pages),
+        "tool": tool(rules, check_pages, _plug_ins(exports)),
         "automationDetails": automation(category),
         "invocations": [
             _invocation(export, limit_notifications if number == 0 else [], has_page=len(reports) > 1)
@@ -142,15 +142,24 @@ def run(
     }
 
 
-def tool(rules: Iterable[Rule], check_pages: str) -> dict[str, Any]:
-    """Return the `tool` object of a SARIF run, with its rules.
+def _plug_ins(exports: Iterable[ExportJson]) -> list[ExportedPlugIn]:
+    """Return the plug-ins that have added categories, without repetitions."""
+    used = [category["plug_in"] for export in exports for category in export["categories"] if "plug_in" in category]
+    return [plug_in for number, plug_in in enumerate(used) if plug_in not in used[:number]]
+
+
+def tool(rules: Iterable[Rule], check_pages: str, plug_ins: Iterable[ExportedPlugIn] = ()) -> dict[str, Any]:
+    """Return the `tool` object of a SARIF run, with its rules and plug-ins.
 
     `informationUri` is the URL of the checks' documentation.
     """
     driver: dict[str, Any] = {"name": NAME, "version": __version__, "semanticVersion": __version__}
     if check_pages:
         driver["informationUri"] = check_pages
-    return {"driver": driver | {"rules": [_rule_descriptor(rule, check_pages) for rule in rules]}}
+    whole: dict[str, Any] = {"driver": driver | {"rules": [_rule_descriptor(rule, check_pages) for rule in rules]}}
+    # The driver has the rules of plug-ins, too, so that results need no reference to an extension.
+    extensions = [{"name": plug_in["name"], "version": plug_in["version"]} for plug_in in plug_ins]
+    return whole | ({"extensions": extensions} if extensions else {})
 
 
 def automation(category: str) -> dict[str, str]:

@@ -26,6 +26,7 @@ OPTIONAL = (ExportedFinding.__annotations__.keys() - ExportedPass.__annotations_
     "unit",
     "widths",
     "color_scheme",
+    "plug_in",
 }
 
 

@@ -1,0 +1,1 @@
+"""Rules of Acme for pages."""

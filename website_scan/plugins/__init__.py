@@ -1,0 +1,33 @@
+"""Public API for plug-ins: declare checks and probes, read evidence, return verdicts (docs/plugins.md)."""
+
+from website_scan.findings import CRITICAL as CRITICAL
+from website_scan.findings import HIGH as HIGH
+from website_scan.findings import LOW as LOW
+from website_scan.findings import MEDIUM as MEDIUM
+from website_scan.findings import NotApplicable as NotApplicable
+from website_scan.outcomes import Fail as Fail
+from website_scan.outcomes import Fix as Fix
+from website_scan.outcomes import Pass as Pass
+from website_scan.outcomes import Verdict as Verdict
+from website_scan.outcomes import Warn as Warn
+from website_scan.outcomes import outcome as outcome
+from website_scan.places import Element as Element
+from website_scan.places import Header as Header
+from website_scan.places import Resource as Resource
+from website_scan.plugins.declaring import Category as Category
+from website_scan.plugins.declaring import check as check
+from website_scan.plugins.declaring import probe as probe
+from website_scan.plugins.evidence import Document as Document
+from website_scan.plugins.evidence import Network as Network
+from website_scan.plugins.evidence import NetworkError as NetworkError
+from website_scan.plugins.evidence import Page as Page
+from website_scan.plugins.evidence import RenderedPage as RenderedPage
+from website_scan.plugins.evidence import Requests as Requests
+from website_scan.values import Address as Address
+from website_scan.values import Bytes as Bytes
+from website_scan.values import Count as Count
+from website_scan.values import Excerpt as Excerpt
+from website_scan.values import Milliseconds as Milliseconds
+from website_scan.values import Number as Number
+from website_scan.values import Percent as Percent
+from website_scan.values import Seconds as Seconds

@@ -1,0 +1,198 @@
+"""Collect the declarations of a plug-in, in its own process."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from website_scan.outcomes import Fix, Outcome
+from website_scan.plugins.declaring import Category, CheckDeclaration
+from website_scan.plugins.evidence import Document, Network, Page, RenderedPage, Requests
+from website_scan.plugins.verdicts import fix_json
+
+# Evidence that the scanner provides, by the name under which the scanner knows it.
+PROVIDED: Mapping[type, str] = {
+    Page: "page",
+    Document: "document",
+    Requests: "requests",
+    RenderedPage: "rendered",
+    Network: "network",
+}
+
+
+class Unusable(Exception):
+    """Raised for a check that cannot run as it is declared. The message is a clause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """Parameter of a check or probe: the evidence class that it needs. An optional one may be None."""
+
+    name: str
+    evidence: type
+    is_optional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CollectedProbe:
+    name: str
+    provides: type
+    function: Callable[..., object]
+    parameters: Sequence[Parameter]
+
+
+@dataclass(frozen=True, slots=True)
+class CollectedCheck:
+    declared: CheckDeclaration
+    function: Callable[..., object]
+    parameters: Sequence[Parameter]
+
+
+@dataclass
+class Collection:
+    """Declarations of a plug-in.
+
+    `probes` are by the class of their evidence.
+    """
+
+    checks: dict[str, CollectedCheck] = field(default_factory=dict)
+    probes: dict[type, CollectedProbe] = field(default_factory=dict)
+    formats: dict[str, Callable[..., object]] = field(default_factory=dict)
+    categories: list[dict[str, Any]] = field(default_factory=list)
+
+    def description(self) -> dict[str, Any]:
+        """Return the declarations as JSON."""
+        return {"categories": self.categories, "formats": sorted(self.formats)}
+
+
+def collect(modules: Mapping[str, str], formats: Mapping[str, str]) -> Collection:
+    """Import the entry points of a plug-in, and return its declarations.
+
+    `modules` and `formats` are the values of the entry points by their names. Raises any exception of the plug-in.
+    """
+    collection = Collection()
+    imported = {name: importlib.import_module(value.partition(":")[0]) for name, value in modules.items()}
+    for module in imported.values():
+        for function in _declared(module, "__plug_in_probe__"):
+            _add_probe(collection, function)
+    for name, module in imported.items():
+        category = getattr(module, "CATEGORY", None)
+        if not isinstance(category, Category):
+            raise Unusable(f"the module {module.__name__} has no CATEGORY")
+        checks = [_check_json(collection, function) for function in _declared(module, "__plug_in_check__")]
+        collection.categories.append(
+            {
+                "id": name,
+                "name": category.name,
+                "type": category.type,
+                "error_pages": category.error_pages,
+                "checks": checks,
+            }
+        )
+    for name, value in formats.items():
+        module_name, _, attribute = value.partition(":")
+        function = getattr(importlib.import_module(module_name), attribute)
+        if not callable(function):
+            raise Unusable(f"the format {name} is no function")
+        collection.formats[name] = function
+    return collection
+
+
+def _declared(module: types.ModuleType, attribute: str) -> list[Callable[..., Any]]:
+    # Functions that the module imports from another module are declared there.
+    return [
+        value
+        for value in vars(module).values()
+        if isinstance(value, types.FunctionType) and value.__module__ == module.__name__ and hasattr(value, attribute)
+    ]
+
+
+def _add_probe(collection: Collection, function: Callable[..., Any]) -> None:
+    provides = inspect.get_annotations(function, eval_str=True).get("return")
+    if not isinstance(provides, type):
+        raise Unusable(f"the probe {function.__name__} returns no evidence class")
+    if provides in collection.probes or provides in PROVIDED:
+        raise Unusable(f"two probes return {provides.__name__}")
+    collection.probes[provides] = CollectedProbe(function.__name__, provides, function, _parameters(function))
+
+
+def _parameters(function: Callable[..., Any]) -> list[Parameter]:
+    """Return the evidence that a function needs. Raises Unusable."""
+    hints = inspect.get_annotations(function, eval_str=True)
+    hints.pop("return", None)
+    parameters = []
+    for name in inspect.signature(function).parameters:
+        hint = hints.get(name)
+        union = hint.__args__ if isinstance(hint, types.UnionType) else (hint,)
+        classes = [member for member in union if member is not types.NoneType]
+        if len(classes) != 1 or not isinstance(classes[0], type):
+            raise Unusable(f"the parameter {name} is not annotated with one evidence class")
+        parameters.append(Parameter(name, classes[0], len(classes) < len(union)))
+    return parameters
+
+
+def _check_json(collection: Collection, function: Callable[..., Any]) -> dict[str, Any]:
+    """Return a check as JSON, and add it to the collection.
+
+    A check that cannot run has a `problem`.
+    """
+    declared: CheckDeclaration = function.__plug_in_check__  # type: ignore[attr-defined]  # set by the decorator
+    problem, evidence = "", {}
+    try:
+        parameters = _parameters(function)
+        _refuse_network(parameters)
+        evidence = _evidence(collection, parameters, frozenset())
+        collection.checks.setdefault(str(declared.id), CollectedCheck(declared, function, parameters))
+    except (Unusable, NameError) as unusable:
+        problem = str(unusable)
+    return {
+        "id": declared.id,
+        "name": declared.name,
+        "outcomes": {name: _outcome_json(outcome) for name, outcome in dict(declared.outcomes).items()},
+        "severity": declared.severity,
+        "fix": fix_json(Fix(declared.fix) if isinstance(declared.fix, str) else declared.fix),
+        "why": declared.why,
+        "consequence": declared.consequence,
+        "judged": declared.judged,
+        "references": list(declared.references),
+        "evidence": evidence,
+        "problem": problem,
+    }
+
+
+def _refuse_network(parameters: Sequence[Parameter]) -> None:
+    if any(parameter.evidence is Network for parameter in parameters):
+        raise Unusable("only probes may use Network")
+
+
+def _outcome_json(declared: str | Outcome) -> dict[str, Any]:
+    outcome = Outcome(declared) if isinstance(declared, str) else declared
+    return {
+        "title": outcome.title,
+        "severities": [str(severity) for severity in outcome.severities],
+        "consequence": outcome.consequence,
+    }
+
+
+def _evidence(collection: Collection, parameters: Sequence[Parameter], above: frozenset[type]) -> dict[str, bool]:
+    """Return the provided evidence that the parameters need, directly or through probes, and if it is required.
+
+    `above` are the classes whose evidence needs these parameters. Raises Unusable.
+    """
+    evidence: dict[str, bool] = {}
+    for parameter in parameters:
+        if name := PROVIDED.get(parameter.evidence):
+            found = {name: True}
+        elif (probe := collection.probes.get(parameter.evidence)) is None:
+            raise Unusable(f"no probe returns {parameter.evidence.__name__}")
+        elif parameter.evidence in above:
+            raise Unusable(f"the probe {probe.name} needs its own evidence")
+        else:
+            found = _evidence(collection, probe.parameters, above | {parameter.evidence})
+        for name, is_required in found.items():
+            evidence[name] = evidence.get(name, False) or (is_required and not parameter.is_optional)
+    return evidence
