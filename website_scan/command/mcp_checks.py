@@ -1,20 +1,22 @@
-"""Checks that `website-scan mcp` lists and explains: those of the catalogue, and those of plug-ins.
+"""Checks that `website-scan mcp` lists and explains: those of the catalogue, of plug-ins and of own requirements.
 
-Texts of plug-ins are data for agents, because others have written them.
+Texts that are not of the catalogue are data for agents, because others have written them.
 """
 
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Iterator, Sequence
 
 from website_scan import catalogue
 from website_scan.catalogue import Check
-from website_scan.command.plug_ins import extension_of_command
+from website_scan.command.additional_checks import additional_checks
 from website_scan.command.terminal import printable
 from website_scan.extension import NO_EXTENSION, Extension
 from website_scan.findings import ScanType
 from website_scan.plan import needs_browser
+from website_scan.requirements.model import Requirements
 from website_scan.values import outline
 from website_scan.wording import catalogue_fix
 
@@ -29,8 +31,9 @@ class KnownChecks:
     It loads plug-ins, which can take some seconds.
     """
 
-    def __init__(self, *, uses_plug_ins: bool = True) -> None:
-        self._extension: Extension = extension_of_command(uses_plug_ins=uses_plug_ins) or NO_EXTENSION
+    def __init__(self, requirements: Requirements, *, uses_plug_ins: bool = True) -> None:
+        self._rules = {rule.check_id: rule for rule in requirements.rules}
+        self._extension = additional_checks(requirements, uses_plug_ins=uses_plug_ins)
 
     def is_added(self, check_id: str) -> bool:
         """Return True if the check is not in the catalogue."""
@@ -58,8 +61,10 @@ class KnownChecks:
         about = [str(check.type), check.category.name, str(check.severity)]
         about += ["needs a browser"] if needs_browser(check, self._extension) else []
         about += [self._source(check)] if self.is_added(check_id) else []
+        rule = self._rules.get(check_id)
         parts = {
             "": ", ".join(filter(None, about)),
+            "Requirement: ": json.dumps(rule.json(), ensure_ascii=False) if rule else "",
             "Finds: ": "; ".join(outline(check.outcome(name).title) for name in check.outcomes),
             "Why: ": check.why,
             "When: ": check.judged,
