@@ -109,6 +109,13 @@ def test_inputs_of_a_level_become_options(printing_action: Action, tmp_path: Pat
     assert printed_arguments(printing_action, tmp_path, **inputs) == ["--fail-on-level=AA", "--standard=en301549"]
 
 
+def test_inputs_of_requirements_become_options(printing_action: Action, tmp_path: Path) -> None:
+    inputs = {"requirements": "own rules.toml", "budget": "budget.json\n\nmy assertions.json\n"}
+    assert printed_arguments(printing_action, tmp_path, **inputs) == [
+        *("--requirements=own rules.toml", "--budget=budget.json", "--budget=my assertions.json")
+    ]
+
+
 def test_inputs_of_a_site_become_options(printing_action: Action, tmp_path: Path) -> None:
     inputs = {"site": "https://example.com/", "sitemap": "out/my map.xml", "max_pages": "50"}
     assert printed_arguments(printing_action, tmp_path, **inputs) == [
