@@ -33,7 +33,7 @@ def add_conformance_options(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     add("--standard", choices=STANDARDS, metavar="NAME", help=argparse.SUPPRESS)
     add("--level", choices=LEVELS, metavar="LEVEL", help=argparse.SUPPRESS)
-    about = "A, AA: failed criteria fail; also --standard, --level"
+    about = "A, AA: a criterion fails; also --standard, --level"
     add("--fail-on-level", choices=GATE_LEVELS, metavar="LEVEL", help=about)
 
 

@@ -13,18 +13,17 @@ from website_scan.browser.journey.result import Walk
 from website_scan.browser.visit import BrowserFailed, Part
 from website_scan.command import local
 from website_scan.command.access import allow_option_hint, network_policy
+from website_scan.command.additional_checks import additional_checks
 from website_scan.command.arguments import Options
 from website_scan.command.errors import WrongUsage
 from website_scan.command.executed_journeys import ExecutedJourney, ExecutedJourneys, StepJson
 from website_scan.command.failed_reports import failed_report
 from website_scan.command.gate import CommandReport
 from website_scan.command.journey_options import JourneyOptions
-from website_scan.command.plug_ins import extension_of_command
 from website_scan.command.progress import ProgressLine
 from website_scan.command.scanned_reports import scanned_report
 from website_scan.command.terminal import write_err
 from website_scan.errors import Refusal
-from website_scan.extension import NO_EXTENSION
 from website_scan.findings import ScanType
 from website_scan.journeys.journey import MAX_DURATION_S, Journey, Judge
 from website_scan.journeys.passwords import ReadJourney
@@ -130,7 +129,7 @@ def _walk(journey: Journey, options: Options, network: Network) -> Walk:
 
 
 def _reports(journey: Journey, walk: Walk, options: Options, network: Network) -> list[CommandReport]:
-    extension = extension_of_command(uses_plug_ins=options.uses_plug_ins) or NO_EXTENSION
+    extension = additional_checks(options.requirements, uses_plug_ins=options.uses_plug_ins)
     judged = judge_states(journey, walk, options.types, network.policy, options.viewing, extension=extension)
     reports = [
         scanned_report(redacted(result, network.credentials), options.preview_origin)

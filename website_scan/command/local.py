@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 
 from website_scan import settings as scanning
 from website_scan.command.access import allow_option_hint, network_policy
+from website_scan.command.additional_checks import additional_checks
 from website_scan.command.arguments import Options
 from website_scan.command.credentials import credentials_by_origin, has_credentials
 from website_scan.command.errors import WrongUsage
 from website_scan.command.gate import CommandReport
-from website_scan.command.plug_ins import extension_of_command
 from website_scan.command.progress import ProgressLine
 from website_scan.command.scanned_reports import scanned_report
 from website_scan.command.terminal import write_err
 from website_scan.errors import Refusal
 from website_scan.evidence_cache import EvidenceCache, InMemoryEvidence
-from website_scan.extension import NO_EXTENSION
 from website_scan.local_scans import new_browser, scan_address
 from website_scan.net.client import Network
 from website_scan.net.credentials import OriginCredentials
@@ -121,7 +120,7 @@ def _visit(
         browser=browser(),
         shared=shared,
         viewing=options.viewing,
-        extension=extension_of_command(uses_plug_ins=options.uses_plug_ins) or NO_EXTENSION,
+        extension=additional_checks(options.requirements, uses_plug_ins=options.uses_plug_ins),
     )
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 from website_scan import result as engine
 from website_scan.browser import visit
-from website_scan.command.plug_ins import extension_of_command
+from website_scan.command.additional_checks import additional_checks
 from website_scan.command.scanned_reports import scanned_report
 from website_scan.evidence_cache import InMemoryEvidence
-from website_scan.extension import NO_EXTENSION, Extension
+from website_scan.extension import Extension
 from website_scan.findings import ScanType as Type
 from website_scan.library.browser import Browser, open_browser
 from website_scan.library.errors import InvalidOption
@@ -35,6 +35,8 @@ from website_scan.net.client import Network
 from website_scan.net.credentials import OriginCredentials
 from website_scan.net.policy import Policy
 from website_scan.net.targets import Target
+from website_scan.requirements.model import NO_REQUIREMENTS
+from website_scan.requirements.reading import read_requirements
 from website_scan.viewing import Viewing
 
 
@@ -242,17 +244,11 @@ class _Plan:
 
 def _extension(requirements: Mapping[str, object] | None, *, uses_plug_ins: bool) -> Extension:
     """Return the checks of own requirements and of plug-ins. Raises InvalidOption."""
-    extension = extension_of_command(uses_plug_ins=uses_plug_ins) or NO_EXTENSION
-    if requirements is None:
-        return extension
-    # Few scans have requirements.
-    from website_scan.requirements.building import extension_of
-    from website_scan.requirements.reading import read_requirements
-
     try:
-        return extension | extension_of(read_requirements(requirements))
+        own = NO_REQUIREMENTS if requirements is None else read_requirements(requirements)
     except ValueError as error:
         raise InvalidOption(f"requirements: {error}") from None
+    return additional_checks(own, uses_plug_ins=uses_plug_ins)
 
 
 def _results(plan: _Plan, browser: Browser | None, *, closes_browser: bool = False) -> Iterator[PageResult]:

@@ -107,6 +107,7 @@ class Action:
                 "GITHUB_ACTION_PATH": str(self.folder),
                 "GITHUB_OUTPUT": str(output),
                 "GITHUB_STEP_SUMMARY": str(summary),
+                "GITHUB_WORKSPACE": str(workspace or self.temporary),
                 "RUNNER_TEMP": str(self.temporary),
             }
             | dict(variables),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from tests.command_line import ROOT
 from tests.reports.sarif import assert_sarif
 from tests.targets.server import Answer, Site
 from tests.website_scan.command.composite import Action, RunResult
+from tests.website_scan.command.conftest import skip_without_registry
 from website_scan.net.browser import find_browser
 
 ALLOWED = "127.0.0.0/8"
@@ -107,6 +109,13 @@ def test_inputs_of_a_level_become_options(printing_action: Action, tmp_path: Pat
     assert printed_arguments(printing_action, tmp_path, **inputs) == ["--fail-on-level=AA", "--standard=en301549"]
 
 
+def test_inputs_of_requirements_become_options(printing_action: Action, tmp_path: Path) -> None:
+    inputs = {"requirements": "own rules.toml", "budget": "budget.json\n\nmy assertions.json\n"}
+    assert printed_arguments(printing_action, tmp_path, **inputs) == [
+        *("--requirements=own rules.toml", "--budget=budget.json", "--budget=my assertions.json")
+    ]
+
+
 def test_inputs_of_a_site_become_options(printing_action: Action, tmp_path: Path) -> None:
     inputs = {"site": "https://example.com/", "sitemap": "out/my map.xml", "max_pages": "50"}
     assert printed_arguments(printing_action, tmp_path, **inputs) == [
@@ -119,6 +128,27 @@ def test_input_journey_becomes_an_option_for_each_file(printing_action: Action, 
     assert printed_arguments(printing_action, tmp_path, **inputs) == [
         *("https://example.com/", "--journey=journeys/log in.txt", "--journey=basket.json")
     ]
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("action")
+def test_plug_in_of_the_repository_judges_the_page(action: Action, shop: Site, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples" / "plugin", tmp_path / "tools" / "acme scan")
+    ran = scan(action, shop, tmp_path, "/shop", plugins="\n./tools/acme scan\n")
+    skip_without_registry(ran.status, ran.log)
+    assert (ran.status, "acme-imprint" in Path(ran.outputs["json"]).read_text()) == (0, True), ran.log
+    # Another step of the job does not have the plug-in.
+    ran = scan(action, shop, tmp_path, "/shop")
+    assert (ran.status, "acme-imprint" in Path(ran.outputs["json"]).read_text()) == (0, False), ran.log
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("action")
+@pytest.mark.parametrize("plugins", ["--index-url=https://example.com/", "./missing"])
+def test_wrong_plug_in_fails_the_step(action: Action, tmp_path: Path, plugins: str) -> None:
+    for _ in range(2):
+        ran = action.run(tmp_path, browser="false", plugins=plugins, until="install")
+        assert (ran.status, plugins.removeprefix("./") in ran.log) == (2, True), ran.log
 
 
 @pytest.fixture

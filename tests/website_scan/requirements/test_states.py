@@ -30,7 +30,7 @@ DOCUMENT = "<html><body><p>Welcome back</p><a href='/logout'>Log out</a></body><
 
 def test_rules_judge_the_states_of_a_journey() -> None:
     state = journey_state(
-        DONE, document=DOCUMENT, is_navigation=True, security={"document_headers": {"server": "x"}}
+        DONE, document=DOCUMENT, is_navigation=True, security={"document_headers": {"content-type": "text/html"}}
     ).state
     load = replace(state.evidence, layout=Layout(DOCUMENT, {}, (), (), Viewport(412, 823, 2.0)))
     walk = Walk((DONE, DONE), (replace(state, evidence=load),), "Chromium")

@@ -71,6 +71,9 @@ PAGES = """\
 # Fail if checks prove that a success criterion of this level is not met.
 # fail-on-level = "A"
 
+# Budgets of Lighthouse: each limit becomes a requirement (see below).
+# budget = ["budget.json"]
+
 # Pass if the site answers with a log-in page instead of the page.
 # allow-login = true
 
