@@ -301,6 +301,7 @@ def test_protected_file_of_a_protected_site_is_skipped() -> None:
         for has_credentials in (True, False):
             page = Page(target, target, (response,), has_credentials=has_credentials)
             files = file_probe(rules).function(page=page, baseline=NotFoundBaseline(()), network=network)
+            assert isinstance(files, OwnFiles)
             errors = [files.answers[rule].error for rule in rules]
             assert bool(errors[0]) == has_credentials
             assert errors[1] == ""
