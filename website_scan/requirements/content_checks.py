@@ -15,7 +15,7 @@ from website_scan.outcomes import Fail, Pass, Verdict, Warn, set_values
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, live, resolve
 from website_scan.places import Header
-from website_scan.requirements.files import OwnFiles
+from website_scan.requirements.files import FileUnavailable, OwnFiles
 from website_scan.requirements.model import ElementRule, FileRule, HeaderRule, LinkRule, TextRule
 from website_scan.requirements.seen_page import SeenPage, SeenText
 from website_scan.requirements.selection import select
@@ -184,8 +184,8 @@ def _addresses(node: LexborNode, document: Document, page: Page) -> Iterable[str
 def file_check(rule: FileRule) -> Callable[..., Verdict]:
     def judge(files: OwnFiles) -> Verdict:
         answer = files.answers[rule]
-        if answer.refusal is not None:
-            raise answer.refusal
+        if answer.error:
+            raise FileUnavailable(answer.error_code, answer.error)
         path = Address(rule.file, MAX_QUOTED_CHARACTERS)
         if answer.exists:
             if rule.absent:

@@ -27,19 +27,28 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})
 PROBE_NAME_DIGITS = 12
 
 
+class FileUnavailable(Refusal):
+    """Raised for a file of which nobody knows whether it exists. It has the code and the message of its cause."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
 @dataclass(frozen=True, slots=True)
 class FileAnswer:
     """Response of the origin for the path of a file.
 
     `status` is that of the last response. `leads_to` is the address of another origin to which the path redirects.
-    `is_soft_404`: the origin answers in the same way for paths that do not exist. `refusal` is set if there was no
-    response.
+    `is_soft_404`: the origin answers in the same way for paths that do not exist. Without a usable response,
+    `error_code` and `error` say why; an audit pickles the answer, which not all exceptions support.
     """
 
     status: int | None = None
     leads_to: str = ""
     is_soft_404: bool = False
-    refusal: Refusal | None = None
+    error_code: str = ""
+    error: str = ""
 
     @property
     def exists(self) -> bool:
@@ -86,7 +95,7 @@ def _answer(rule: FileRule, page: Page, baseline: NotFoundBaseline, network: Net
     try:
         return _follow(rule, page.target, baseline, network, has_credentials=page.has_credentials)
     except (NetError, SiteProtected, InvalidUrl) as refusal:
-        return FileAnswer(refusal=refusal)
+        return FileAnswer(error_code=refusal.code, error=str(refusal))
 
 
 def _follow(

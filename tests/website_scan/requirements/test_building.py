@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,10 +15,14 @@ from website_scan.evidence_cache import InMemoryEvidence
 from website_scan.findings import ScanType
 from website_scan.net.client import Network
 from website_scan.net.targets import parse_target
+from website_scan.page.evidence import Page
 from website_scan.requirements.building import extension_of
-from website_scan.requirements.model import Requirements
+from website_scan.requirements.content_checks import file_check
+from website_scan.requirements.files import FileAnswer, FileUnavailable, OwnFiles, file_probe
+from website_scan.requirements.model import FileRule, Requirements
 from website_scan.result import Budget, CheckResult, ScanResult
 from website_scan.run import scan
+from website_scan.security.evidence import NotFoundBaseline
 
 PAGE = """<!doctype html><html lang=en><head><title>Shop</title></head><body>
 <header><a class=logo href="/">Shop</a></header>
@@ -263,3 +268,40 @@ def test_text_of_a_rule_is_no_template() -> None:
     assert results["Template"].summary == "The page does not show “{text} {link:a|b}”."
     assert results["Header"].how_to_fix is not None
     assert results["Header"].how_to_fix.text == "Send the header `X-A: {header}`."
+
+
+def test_file_that_cannot_be_requested_is_skipped() -> None:
+    routes = {**ROUTES, "/limited.txt": Answer("Wait", status=429), "/loop.txt": Answer.redirect("http://[")}
+    rules = [
+        {"name": "Limited", "file": "/limited.txt"},
+        {"name": "Invalid", "file": "/loop.txt"},
+        {"name": "There", "file": "/robots.txt"},
+    ]
+    result = scanned(rules, routes=routes, types=(ScanType.SECURITY,))[ScanType.SECURITY]
+    skipped = {check.name: check.code for check in result.skipped_checks}
+    assert {"Limited", "Invalid"} <= set(skipped)
+    assert own_results({result.type: result})["There"].status == "pass"
+
+
+def test_answers_for_files_can_be_stored_by_an_audit() -> None:
+    rule = FileRule("/limited.txt")
+    files = OwnFiles({rule: FileAnswer(error_code="RATE_LIMITED", error="The site limits requests.")})
+    restored = pickle.loads(pickle.dumps(files))
+    assert restored == files
+    with pytest.raises(FileUnavailable, match="The site limits requests") as refusal:
+        file_check(rule)(files=restored)
+    assert refusal.value.code == "RATE_LIMITED"
+
+
+def test_protected_file_of_a_protected_site_is_skipped() -> None:
+    rules = (FileRule("/secret"), FileRule("/secret", absent=True))
+    with Site(ROUTES) as site, Network(POLICY, time_limit_s=30) as network:
+        target = parse_target(f"{site.url}/", POLICY)
+        response = network.fetch(target)
+        for has_credentials in (True, False):
+            page = Page(target, target, (response,), has_credentials=has_credentials)
+            files = file_probe(rules).function(page=page, baseline=NotFoundBaseline(()), network=network)
+            assert isinstance(files, OwnFiles)
+            errors = [files.answers[rule].error for rule in rules]
+            assert bool(errors[0]) == has_credentials
+            assert errors[1] == ""

@@ -64,6 +64,7 @@ def test_each_audit_of_the_presets_is_known() -> None:
     known = {*table.outcomes, *table.numbers, *table.reasons}
     assert {audit for name in PRESETS for audit in preset(name)} <= known
     assert not set(table.outcomes) & set(table.reasons)
+    assert table.never_failing <= set(table.outcomes)
     assert not set(table.numbers) & {*table.reasons, *table.outcomes}
 
 
@@ -92,6 +93,15 @@ def test_presets_differ_as_in_lighthouse_ci() -> None:
                 "number of its places or for saved milliseconds",
             ),
         ),
+        (
+            {"landmark-one-main": "error"},
+            (),
+            (
+                "assertion landmark-one-main is not translated, because Lighthouse lists facts here and never fails; "
+                "--fail-on-outcome fails for landmark-one-main.missing",
+            ),
+        ),
+        ({"landmark-one-main": ["error", {"maxLength": 0}]}, ("landmark-one-main.missing",), ()),
         (
             {"interactive": ["error", {"maxNumericValue": 1}]},
             (),
