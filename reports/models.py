@@ -39,7 +39,7 @@ class Report(models.Model):
     scoring: models.JSONField[StoredBasis | None, StoredBasis | None] = models.JSONField(null=True, blank=True)
     # Data for the report page's exhibits, such as response headers and previews. Old reports have None.
     exhibits: models.JSONField[StoredExhibits | None, StoredExhibits | None] = models.JSONField(null=True, blank=True)
-    # Recordings from the browser: the waterfall of requests, and a WebP screenshot of the first screen.
+    # Recordings from the browser: the waterfall of requests, and a screenshot of the first screen as WebP or JPEG.
     waterfall: models.JSONField[StoredWaterfall | None, StoredWaterfall | None] = models.JSONField(
         null=True, blank=True
     )

@@ -34,6 +34,7 @@ from reports.services import ReportsNotComparable, require_comparable
 from reports.visibility import VisibleScan, find_visible_scan, set_sharing
 from scans.check_catalogue import check_pages
 from scans.models import Scan
+from website_scan.picture_types import picture_type
 from website_scan.report.conformance import conformance_of_reports
 from website_scan.report.diff import diff
 from website_scan.report.explanations import advice
@@ -119,7 +120,7 @@ def progress(request: HttpRequest, visible: VisibleScan) -> HttpResponse:
 def screenshot(request: HttpRequest, visible: VisibleScan) -> HttpResponse:
     """Return the screenshot of the scanned page's first screen."""
     picture = visible.reports().values_list("screenshot", flat=True).first()
-    return _picture_response(request, visible, picture, "image/webp")
+    return _picture_response(request, visible, picture, picture_type(picture or b""))
 
 
 @require_safe

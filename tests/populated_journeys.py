@@ -38,6 +38,7 @@ judge “Signed out”
 SECRETS = {"user": "ann@pottery.example.com", "password": "correct-horse-7"}
 # Picture in WebP of one grey pixel.
 PICTURE = base64.b64decode("UklGRiQAAABXRUJQVlA4IBgAAAAwAQCdASoBAAEAAgA0JaQAA3AA/vuUAAA=")
+JPEG = b"\xff\xd8\xff\xe0..JFIF"  # The beginning of a JPEG, by which its type is recognized.
 
 
 def populate_journeys(home: Member, rows: int, now: datetime, owner: User) -> dict[str, Any]:

@@ -457,7 +457,7 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "report/<any:scan_id>/diff": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     # The scan has ended, and ran without a browser.
     "report/<any:scan_id>/progress": ("302 302 302 302 404 login", METHOD_NOT_ALLOWED, "/report/{scan_id}"),
-    "report/<any:scan_id>/screenshot.webp": ("404 404 404 404 404 login", METHOD_NOT_ALLOWED, ""),
+    "report/<any:scan_id>/screenshot": ("404 404 404 404 404 login", METHOD_NOT_ALLOWED, ""),
     "report/<any:scan_id>/page.webp": ("404 404 404 404 404 login", METHOD_NOT_ALLOWED, ""),
     "report/<any:scan_id>/film/<int:number>.jpg": ("404 404 404 404 404 login", METHOD_NOT_ALLOWED, ""),
     "report/<any:scan_id>/card/<str:digest>.png": (
@@ -494,7 +494,7 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "audit/<any:audit_id>/for-developer.txt": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     "audit/<any:audit_id>/conformance": (MEMBERS, METHOD_NOT_ALLOWED, ""),
     # An audit of one page has no steps.
-    "audit/<any:audit_id>/steps/<int:number>.webp": ("404 404 404 404 404 login", METHOD_NOT_ALLOWED, ""),
+    "audit/<any:audit_id>/steps/<int:number>/picture": ("404 404 404 404 404 login", METHOD_NOT_ALLOWED, ""),
     "audit/<any:audit_id>/share": (METHOD_NOT_ALLOWED, REDIRECT_FOR_MEMBERS, r"/audit/{audit_id}\?shared=now"),
 }
 

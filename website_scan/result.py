@@ -227,8 +227,8 @@ class ScanResult:
     If and only if the scan failed, `score` and `grade` are None, and `categories` is empty.
 
     `browser` is the version of the browser that loaded the page, such as Chromium 156.0. `scoring` is the input of the
-    score (`score_basis.basis`). `screenshot` is the first screen as WebP. `viewing` is None if nobody has chosen one.
-    `state` is None for a scan of a page.
+    score (`score_basis.basis`). `screenshot` is the first screen as WebP or JPEG. `viewing` is None if nobody has
+    chosen one. `state` is None for a scan of a page.
     """
 
     type: ScanType

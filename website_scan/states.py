@@ -81,7 +81,8 @@ def judge_states(
         addresses.add(address)
         state_types = [type for type in types if type is not ScanType.SEO or has_own_address]
         place = StateOfJourney(journey.title, state.state.name, state.state.step + 1)
-        plain_results = [_judge(state, type, policy, extension, ends) for type in state_types]
+        target = _target(state, policy)
+        plain_results = [_judge(state, type, target, extension, ends) for type in state_types]
         results = tuple(replace(result, viewing=viewing, state=place) for result in plain_results)
         judged.append(
             JudgedState(state.state.name, state.state.step, state.state.url, state.state.is_navigation, results)
@@ -89,13 +90,21 @@ def judge_states(
     return tuple(judged)
 
 
-def _judge(state: JourneyState, scan_type: ScanType, policy: Policy, extension: Extension, ends: float) -> ScanResult:
+def _target(state: JourneyState, policy: Policy) -> Target | Refusal:
+    """Return the address of a state, or why it is refused."""
+    try:
+        return parse_target(state.state.url.partition("#")[0], policy)
+    except Refusal as refusal:
+        return refusal
+
+
+def _judge(
+    state: JourneyState, scan_type: ScanType, target: Target | Refusal, extension: Extension, ends: float
+) -> ScanResult:
     started_at = datetime.now(UTC)
     ends = min(ends, time.monotonic() + JUDGING_LIMIT_S)
-    try:
-        target = parse_target(state.state.url.partition("#")[0], policy)
-    except Refusal as refusal:
-        return _failed(state, scan_type, started_at, ScanError(refusal.code, str(refusal)))
+    if isinstance(target, Refusal):
+        return _failed(state, scan_type, started_at, ScanError(target.code, str(target)))
     plan = state_plan(scan_type, is_navigation=state.state.is_navigation, extension=extension)
     evidence = _evidence(state, target, scan_type, started_at)
     order = evidence_order(plan.probes)

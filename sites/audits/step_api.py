@@ -14,6 +14,7 @@ from infrastructure.api.views import ApiView
 from infrastructure.web.pictures import picture_response
 from sites.audits.services import find_audit
 from sites.audits.steps import StepList, picture_of_step, step_json_of, steps_of
+from website_scan.picture_types import picture_type
 
 AUDIT_ID = id_parameter("audit_id", "aud")
 NUMBER = OpenApiParameter("number", int, location=OpenApiParameter.PATH, description="The number of a step, from 1.")
@@ -64,19 +65,19 @@ class AuditStepPicture(ApiView):
             ),
         ],
         responses=responses(
-            file_response("image/webp"),
+            {**file_response("image/jpeg"), **file_response("image/webp")},
             e404="`AUDIT_NOT_FOUND`: no such audit, or another organization's. `STEP_NOT_FOUND`: it has no step with "
             "this number, or the step has no picture.",
         ),
     )
     def get(self, request: Request, audit_id: str, number: str) -> HttpResponse:
-        """Returns a WebP. Fields that contain a secret are masked."""
+        """Returns a JPEG or a WebP. Fields that contain a secret are masked."""
         audit = find_audit(caller_of(request).organization_id, audit_id)
         is_number = number.isascii() and number.isdigit() and not number.startswith("0") and len(number) <= MAX_DIGITS
         position = int(number) - 1 if is_number else None
         picture = None if position is None else picture_of_step(audit, position)
         if picture is None:
             raise StepNotFound
-        response = picture_response(request._request, f"{audit.id}-{position}", picture, "image/webp")
+        response = picture_response(request._request, f"{audit.id}-{position}", picture, picture_type(picture))
         response["Vary"] = "Authorization"
         return response

@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
                 ('problem', models.TextField(blank=True, default='', help_text='Why the step failed, as a sentence.')),
                 ('near_matches', models.JSONField(blank=True, default=list, help_text='Elements that resemble the one that was not there.')),
                 ('notes', models.JSONField(blank=True, default=list, help_text='What the scanner prevented, such as a new window.')),
-                ('picture', models.BinaryField(help_text='WebP of the screen after the step, without secrets.', null=True)),
+                ('picture', models.BinaryField(help_text='JPEG or WebP of the screen after the step, without secrets.', null=True)),
                 ('width', models.PositiveSmallIntegerField(blank=True, null=True)),
                 ('height', models.PositiveSmallIntegerField(blank=True, null=True)),
                 ('audit', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='steps', to='sites.audit')),

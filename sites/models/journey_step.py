@@ -39,7 +39,7 @@ class JourneyStep(models.Model):
     notes: models.JSONField[list[str], list[str]] = models.JSONField(
         default=list, blank=True, help_text="What the scanner prevented, such as a new window."
     )
-    picture = models.BinaryField(null=True, help_text="WebP of the screen after the step, without secrets.")
+    picture = models.BinaryField(null=True, help_text="JPEG or WebP of the screen after the step, without secrets.")
     width = models.PositiveSmallIntegerField(null=True, blank=True)
     height = models.PositiveSmallIntegerField(null=True, blank=True)
 

@@ -48,9 +48,9 @@ PARTS = (
     "/site.webmanifest",
     "/admin/jsi18n/",
     "/o/home/recent",
-    "/report/{performance_id}/screenshot.webp",
+    "/report/{performance_id}/screenshot",
     "/report/sample/performance/screenshot.webp",
-    "/report/{audit_performance_id}/screenshot.webp",
+    "/report/{audit_performance_id}/screenshot",
     "/report/{performance_id}/for-developer.txt",
     "/audit/{site_audit_id}/for-developer.txt",
     "/report/{queued_id}/progress?status=queued",
@@ -71,7 +71,7 @@ PARTS = (
 )
 # Paths of film frames, cards and badges vary between renderings.
 PICTURE = re.compile(
-    r"/audit/\w+/steps/\d+\.webp|/report/(?:sample/)?[\w-]+/(?:film/\d+\.jpg|page\.webp)|/(?:report|audit)/\w+/card/\w+\.png|/badge/\w+\.png\?v=\w+"
+    r"/audit/\w+/steps/\d+/picture|/report/(?:sample/)?[\w-]+/(?:film/\d+\.jpg|page\.webp)|/(?:report|audit)/\w+/card/\w+\.png|/badge/\w+\.png\?v=\w+"
 )
 
 

@@ -23,7 +23,7 @@ from website_scan.result import CategoryResult, Pictures
 
 PATHS = (
     "",
-    "/screenshot.webp",
+    "/screenshot",
     "/page.webp",
     "/film/0.jpg",
     "/export/json",
@@ -209,13 +209,11 @@ def test_dashboard_exports_equal_the_api_exports(home: Member) -> None:
 
 def test_screenshot_is_revalidated_with_its_etag(home: Member) -> None:
     scan, member = scan_with_pictures(home), person(home.organization)
-    first = member.get(f"/report/{scan.id}/screenshot.webp")
-    again = member.get(f"/report/{scan.id}/screenshot.webp", headers={"If-None-Match": first["ETag"]})
+    first = member.get(f"/report/{scan.id}/screenshot")
+    again = member.get(f"/report/{scan.id}/screenshot", headers={"If-None-Match": first["ETag"]})
     assert (again.status_code, again.content) == (304, b"")
     assert "no-cache" in first["Cache-Control"]
-    assert (
-        Client().get(f"/report/{scan.id}/screenshot.webp", headers={"If-None-Match": first["ETag"]}).status_code == 302
-    )
+    assert Client().get(f"/report/{scan.id}/screenshot", headers={"If-None-Match": first["ETag"]}).status_code == 302
 
 
 def test_report_page_has_its_own_navigation(home: Member, stranger: Member) -> None:

@@ -92,6 +92,12 @@ def axe_source() -> str:
     return source
 
 
+@cache
+def _corrected_axe_source() -> str:
+    # A single evaluation costs less than one for each script.
+    return ";\n".join((axe_source(), *map(read_script, CORRECTIONS)))
+
+
 async def run_axe(
     cdp: Target, devices: Sequence[Device], max_rules_s: float = MAX_RULES_S, main_device: Device = PHONE
 ) -> AxeReport:
@@ -211,9 +217,7 @@ class _AxeRun:
         world = await self._cdp.send("Page.createIsolatedWorld", {"frameId": frame_id, "worldName": WORLD})
         id = int(world["executionContextId"])
         await open_closed_trees(self._cdp, id)
-        await self._evaluate(id, axe_source())
-        for script in CORRECTIONS:
-            await self._evaluate(id, read_script(script))
+        await self._evaluate(id, _corrected_axe_source())
         return id
 
     async def _judge_custom_elements(self, world: int, context: Any, *, is_top: bool) -> Any:

@@ -11,15 +11,16 @@
   for (const {element, target, ancestry} of [...results.violations, ...results.incomplete].flatMap(({nodes}) => nodes)) {
     if (element?.getRootNode() === document) __scan.selectors.set(element, {selector: target, ancestry});
   }
-  const earlier = globalThis.__runs ?? [];
+  // Not in this world itself, which an earlier state of the same document may have used.
+  const earlier = __scan.runs ?? [];
   if (__scan.isPartial) {
     // Rules that were not run again have the results of the width before.
     for (const kind of ['violations', 'incomplete', 'passes', 'inapplicable']) {
       results[kind].push(...earlier.at(-1)[kind].filter(({id}) => !__scan.measures(id)));
     }
   }
-  globalThis.__runs = [...earlier, {width, ...results}];
-  const runs = globalThis.__runs;
+  __scan.runs = [...earlier, {width, ...results}];
+  const {runs} = __scan;
   // Rules with the nodes that they report on any width. A node without `width` was reported on all of them.
   const mergeNodes = (kind) => {
     const rules = new Map();

@@ -28,6 +28,7 @@ from website_scan.browser.navigation import Navigations
 from website_scan.browser.network_log import NetworkLog
 from website_scan.browser.pictures import (
     PICTURE_TIMEOUT_S,
+    SCREENSHOT_ENCODINGS,
     Filmstrip,
     has_one_colour,
     page_has_colours,
@@ -222,7 +223,9 @@ class PageLoad:
         elements = select_first_screen_elements(first, layout) if Part.LAYOUT in parts else []
         # A session without an emulated screen takes smaller pictures.
         self._camera = await self._await_before_deadline(context.open_session())
-        picture = await self._collect_part("first_screen", take_first_screen(self._camera, self._world, elements))
+        picture = await self._collect_part(
+            "first_screen", take_first_screen(self._camera, self._world, elements, SCREENSHOT_ENCODINGS)
+        )
         screen, picture = await self._collect_part(
             "screen", self._complete_visible_content(first_screen_content, picture, elements)
         ) or (None, picture)
@@ -345,7 +348,7 @@ class PageLoad:
             return self._content_wait.record_wait(screen), picture
         while not self._content_wait.is_wait_over() and await self._has_one_colour(picture):
             await asyncio.sleep(SCREEN_POLL_INTERVAL_S)
-            picture = await take_first_screen(self._camera, self._world, elements)
+            picture = await take_first_screen(self._camera, self._world, elements, SCREENSHOT_ENCODINGS)
         screen = read_screen(await self._run_script("screen.js"))
         is_blank = await self._has_one_colour(picture) and not (
             screen.has_content_below and await page_has_colours(self._camera, self._world)

@@ -1,4 +1,4 @@
-// Returns true if a picture, a WebP in base64, has the same colour everywhere, except for invisible differences.
+// Returns true if a picture, a WebP or JPEG in base64, has the same colour everywhere, except for invisible differences.
 async (picture) => {
   const INVISIBLE = 8, SCALE = 4;
   const bitmap = await createImageBitmap(new Blob([Uint8Array.from(atob(picture), (character) => character.charCodeAt(0))]));

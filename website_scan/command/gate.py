@@ -37,7 +37,7 @@ class CommandReport:
     The `export` of a failed scan has the status `failed` and an error. `accepted` maps IDs of checks to the reason why
     their findings are accepted. `accepted_score` is the score as if these checks had passed; None if no finding is
     accepted, or if the score is unknown. `scoring` is the basis of the score, only for scans on this machine.
-    `screenshot` is the first screen as WebP.
+    `screenshot` is the first screen as WebP or JPEG.
     """
 
     export: ExportJson

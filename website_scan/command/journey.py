@@ -34,6 +34,7 @@ from website_scan.net.client import Network
 from website_scan.net.errors import Blocked
 from website_scan.net.proxy import BrowserProxy
 from website_scan.net.targets import parse_target
+from website_scan.picture_types import picture_extension
 from website_scan.redaction import redacted
 from website_scan.report_json import ExportedError
 from website_scan.result import StateOfJourney
@@ -196,11 +197,11 @@ def _executed(read: ReadJourney, walk: Walk | None, reports: Sequence[CommandRep
 
 
 def _write_pictures(walk: Walk, folder: Path, name: str) -> None:
-    """Write the picture of each step, such as `log-in-03.webp`. Raises WrongUsage."""
+    """Write the picture of each step, such as `log-in-03.jpg`. Raises WrongUsage."""
     for number, step in enumerate(walk.steps, 1):
         if step.picture is None:
             continue
-        path = folder / f"{name}-{number:02}.webp"
+        path = folder / f"{name}-{number:02}{picture_extension(step.picture.data)}"
         try:
             path.write_bytes(step.picture.data)
         except OSError as error:

@@ -34,7 +34,7 @@ class Interaction:
 class Picture:
     """Picture of the page, with all fields masked that contain a secret."""
 
-    data: bytes  # WebP
+    data: bytes  # JPEG, or WebP if the JPEG would be large.
     width: int
     height: int
 

@@ -9,6 +9,7 @@ import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from website_scan.picture_types import picture_type
 from website_scan.report.places import rows_of
 from website_scan.report_json import ExportedCheck
 from website_scan.stored_data import PicturePlaces
@@ -125,8 +126,8 @@ def illustrations_in_file(
     """
     return create_illustrations(
         stored,
-        screenshot=data_url("image/webp", screenshot),
-        page=data_url("image/webp", page),
+        screenshot=picture_url(screenshot),
+        page=picture_url(page),
         frame=lambda number: data_url("image/jpeg", extract_frame(film, stored, number)),
         prefix=prefix,
     )
@@ -135,6 +136,11 @@ def illustrations_in_file(
 def data_url(media_type: str, content: bytes | None) -> str:
     """Convert content to a `data:` URL; empty without content."""
     return f"data:{media_type};base64,{base64.b64encode(content).decode('ascii')}" if content else ""
+
+
+def picture_url(picture: bytes | None) -> str:
+    """Convert a picture of the page to a `data:` URL; empty without a picture."""
+    return data_url(picture_type(picture), picture) if picture else ""
 
 
 def extract_frame(film: bytes | memoryview | None, stored: PicturePlaces | None, number: int) -> bytes | None:

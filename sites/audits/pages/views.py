@@ -39,6 +39,7 @@ from sites.audits.pages.storyboard import storyboard
 from sites.audits.steps import picture_of_step
 from sites.audits.visibility import VisibleAudit, find_visible_audit, set_sharing
 from sites.models import Audit
+from website_scan.picture_types import picture_type
 from website_scan.report.conformance import without_failure
 from website_scan.report.exports import FORMATS
 from website_scan.report.references import safe_link
@@ -198,7 +199,7 @@ def step_picture(request: HttpRequest, visible: VisibleAudit, number: int) -> Ht
     picture = picture_of_step(visible.audit, number) if visible.audit.is_kept else None
     if picture is None:
         return _not_found(request)
-    return picture_response(request, f"{visible.audit.id}-{number}", picture, "image/webp")
+    return picture_response(request, f"{visible.audit.id}-{number}", picture, picture_type(picture))
 
 
 @require_POST

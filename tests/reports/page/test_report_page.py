@@ -14,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounts.models import Membership, User
+from reports.models import Report
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.factories import Member, finished_scan, make_result, make_scan
+from tests.populated_journeys import JPEG
 from tests.reports.people import page_of, person, text_of
 from tests.responses import ClientResponse
 from tests.results import check_of, stored, stored_finding
@@ -315,7 +317,14 @@ def test_only_members_see_the_screenshot(home: Member, stranger: Member) -> None
     assert picture.content == b"RIFF....WEBP"
     assert person(stranger.organization).get(source).status_code == 404
     assert Client().get(source).status_code == 302
-    assert member.get("/report/scan_x/screenshot.webp").status_code == 404
+    assert member.get("/report/scan_x/screenshot").status_code == 404
+
+
+def test_screenshot_of_a_state_is_a_jpeg(home: Member) -> None:
+    scan = scan_with_browser(home)
+    Report.objects.filter(scan=scan).update(screenshot=JPEG)
+    picture = person(home.organization).get(f"/report/{scan.id}/screenshot")
+    assert (picture["Content-Type"], picture.content) == ("image/jpeg", JPEG)
 
 
 def test_report_without_a_browser_has_no_pictures(home: Member) -> None:
@@ -335,7 +344,7 @@ def test_report_without_a_browser_has_no_pictures(home: Member) -> None:
     assert "Judged without a browser: 79 of 96 checks." in text_of(response)
     assert "Left out without a browser 1 Text has sufficient contrast" in " ".join(text_of(response).split())
     assert not page_of(response).xpath("//figure | //ol[@class='waterfall']")
-    assert client.get(f"/report/{scan.id}/screenshot.webp").status_code == 404
+    assert client.get(f"/report/{scan.id}/screenshot").status_code == 404
 
 
 def test_skipped_checks_do_not_count_as_passed(home: Member) -> None:

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from sites.models import Audit, JourneyStep
 from tests.factories import Member, person_of
-from tests.populated_journeys import HOST, PICTURE, populate_journeys
+from tests.populated_journeys import HOST, JPEG, PICTURE, populate_journeys
 from tests.sites.journeys.test_api import body_of, code_of
 
 
@@ -53,6 +53,12 @@ def test_failed_step_has_its_problem_and_near_matches(home: Member, ids: dict[st
     assert all(step["error"] is None for step in steps if step is not failed)
     last = steps[-1]
     assert (last["status"], last["url"], last["duration_ms"], last["picture"]) == ("not_reached", None, 0, None)
+
+
+def test_picture_has_the_type_of_its_content(home: Member, ids: dict[str, str]) -> None:
+    JourneyStep.objects.filter(audit=ids["journey_audit_id"], position=0).update(picture=JPEG)
+    response = home.api.get(f"/v1/audits/{ids['journey_audit_id']}/steps/1/picture")
+    assert (response["Content-Type"], response.content) == ("image/jpeg", JPEG)
 
 
 def test_pictures_are_for_keys_of_the_organization_only(home: Member, stranger: Member, ids: dict[str, str]) -> None:

@@ -110,7 +110,7 @@ def test_page_of_a_dry_run_has_its_steps_and_no_results(home: Member, site: Site
     journey_page = f"/o/home/journeys/{journey.id}"
     assert {journey_page, f"{journey_page}/dry-run", f"{journey_page}/run"} <= set(links)
     assert not [link for link in links if "export" in link or "share" in link or "show=" in link]
-    assert browser.get(f"{path}/steps/0.webp").status_code == 200
+    assert browser.get(f"{path}/steps/0/picture").status_code == 200
 
 
 def test_dry_runs_are_not_in_lists_and_not_compared(home: Member, site: Site) -> None:

@@ -156,7 +156,8 @@ def test_failed_picture_keeps_other_evidence(
 
 
 def test_oversized_screenshot_is_omitted(browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "MAX_SCREENSHOT_BYTES", 10)
+    small = [encoding._replace(max_bytes=10) for encoding in pictures.SCREENSHOT_ENCODINGS]
+    monkeypatch.setattr(loading, "SCREENSHOT_ENCODINGS", small)
     load = visit(browser, f"{site.url}/below", Part.LAYOUT)
     assert load.first_screen is None
     assert not load.problems

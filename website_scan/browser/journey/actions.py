@@ -218,6 +218,10 @@ class Actions:
                 raise StepFailed(_describe_count(step, count), await self._finder.near_matches(step.target))
             await deadline.pause()
 
+    async def is_there(self, step: WaitForElement) -> bool:
+        """Return True if the number of matching elements satisfies the condition of a step now."""
+        return COMPARISONS[step.operator](await self._count(step), step.count)
+
     async def _count(self, step: WaitForElement) -> int:
         elements = await self._finder.find_all(step.target)
         if not elements:

@@ -68,3 +68,4 @@ journey.silentMessages = () => {
   shown = null;
   return found.map((node) => ({text: shownTextOf(node).slice(0, MAX_LETTERS), selector: selectorOf(node)}));
 };
+journey.stepFacts = () => ({...journey.observed(), silentMessages: journey.silentMessages(), isFocusLost: journey.isFocusLost()});

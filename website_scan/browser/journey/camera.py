@@ -5,7 +5,6 @@ The pixels of the picture are covered, not the page: a page could see and undo c
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,12 +12,18 @@ from website_scan.browser.devtools import Target
 from website_scan.browser.injected_scripts import read_script
 from website_scan.browser.journey.secrets import SecretMask
 from website_scan.browser.journey.worlds import FrameNode, Frames, ScriptFailed
+from website_scan.browser.pictures import SCREENSHOT_ENCODINGS, Encoding, capture_screenshot
 from website_scan.browser.visit import BrowserFailed
 from website_scan.journeys.walk import Picture
 
 ATTEMPTS = 3
-STEP_QUALITIES = (50, 20, 5)
 MAX_STEP_PICTURE_BYTES = 60 * 1024  # A journey has up to fifty pictures, which the service stores.
+# A page that needs a larger JPEG costs so much processor time that a WebP costs little beside it.
+STEP_ENCODINGS = (
+    Encoding("jpeg", 50, MAX_STEP_PICTURE_BYTES),
+    *(Encoding("webp", quality, MAX_STEP_PICTURE_BYTES) for quality in (50, 20, 5)),
+)
+STATE_ENCODINGS = (Encoding("jpeg", 60, MAX_STEP_PICTURE_BYTES), *SCREENSHOT_ENCODINGS)
 CAPTURE = "Page.captureScreenshot"
 UNSTABLE = "No picture was taken, because a secret is on the page and does not stop moving."
 TOO_LARGE_TO_MASK = "No picture of the whole page was taken, because a secret is on it."
@@ -51,13 +56,11 @@ class MaskedCamera:
 
     async def take_picture(self) -> Picture | None:
         """Return a picture of the screen. None if it is too large. Raises `ProtocolError`, `BrowserFailed`."""
-        for quality in STEP_QUALITIES:
-            shot = await self.send(CAPTURE, {"format": "webp", "quality": quality, "captureBeyondViewport": False})
-            data = base64.b64decode(shot["data"])
-            if len(data) <= MAX_STEP_PICTURE_BYTES:
-                view = (await self._session.send("Page.getLayoutMetrics"))["cssLayoutViewport"]
-                return Picture(data, int(view["clientWidth"]), int(view["clientHeight"]))
-        return None
+        data = await capture_screenshot(self, STEP_ENCODINGS, {"captureBeyondViewport": False})
+        if data is None:
+            return None
+        view = (await self._session.send("Page.getLayoutMetrics"))["cssLayoutViewport"]
+        return Picture(data, int(view["clientWidth"]), int(view["clientHeight"]))
 
     async def _capture(self, params: dict[str, Any]) -> Mapping[str, Any]:
         for _ in range(ATTEMPTS):
@@ -104,7 +107,8 @@ class MaskedCamera:
                     {"value": picture},
                     {"value": moved},
                     {"value": [view["clientWidth"], view["clientHeight"]]},
-                    {"value": int(params.get("quality", 60)) / 100},
+                    {"value": f"image/{params['format']}"},
+                    {"value": int(params["quality"]) / 100},
                 ],
                 "awaitPromise": True,
                 "returnByValue": True,

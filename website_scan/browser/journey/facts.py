@@ -65,7 +65,7 @@ class FactReader:
 
     async def read(self, world: World, has_input: bool, received_bytes: int, requests: int) -> StepFacts:
         """Return what has changed since the step began."""
-        observed = await world.call("observed")
+        observed = await world.call("stepFacts")
         interaction = Interaction(
             next_paint_ms=_optional(observed["nextPaint"]) if has_input else None,
             shift=float(observed["shift"]),
@@ -74,15 +74,15 @@ class FactReader:
             requests=requests,
         )
         messages = _live_messages(observed["messages"])
-        silent = tuple(SilentMessage(item["text"], item["selector"]) for item in await world.call("silentMessages"))
-        return StepFacts(interaction, await self._read_focus(world), await self._read_dialogs(world), messages, silent)
+        silent = tuple(SilentMessage(item["text"], item["selector"]) for item in observed["silentMessages"])
+        focus = await self._read_focus(world, is_lost=bool(observed["isFocusLost"]))
+        return StepFacts(interaction, focus, await self._read_dialogs(world), messages, silent)
 
     async def late_messages(self, world: World) -> tuple[LiveMessage, ...]:
         """Return the messages of live regions since the last step was read. Pages often announce after a pause."""
         return _live_messages((await world.call("observed"))["messages"])
 
-    async def _read_focus(self, world: World) -> Focus:
-        is_lost = bool(await world.call("isFocusLost"))
+    async def _read_focus(self, world: World, *, is_lost: bool) -> Focus:
         handle = await world.handle("focused")
         if handle is None:
             return Focus("", "", "", is_in_dialog=False, is_lost=is_lost)

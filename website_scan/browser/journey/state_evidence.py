@@ -16,7 +16,7 @@ from website_scan.browser.devtools import ProtocolError, Session
 from website_scan.browser.evidence import BrowserLoad, Load, LoadedRequest, MainThread, PagePicture, Screen
 from website_scan.browser.injected_scripts import read_layout, read_load, read_screen, read_script, wrap_script
 from website_scan.browser.journey.activity import DocumentRecord
-from website_scan.browser.journey.camera import MaskedCamera
+from website_scan.browser.journey.camera import STATE_ENCODINGS, MaskedCamera
 from website_scan.browser.journey.load_recorder import LoadRecorder
 from website_scan.browser.journey.request import WalkRequest
 from website_scan.browser.load import MAX_AXE_CPU_S, SCRIPT_TIMEOUT_MS, WORLD
@@ -37,31 +37,43 @@ from website_scan.browser.visit import BrowserFailed, Part
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PageTools:
-    """What is needed to examine the page: its sessions and recorders."""
+    """What is needed to examine the page: its sessions and recorders.
+
+    `host_ms` is the time for the benchmark of this machine (see host.js), or None before it is measured.
+    """
 
     page: Session
     camera: MaskedCamera
     console: ConsoleErrors
     usage: Callable[[], Usage]
     product: str
+    host_ms: float | None = None
 
 
 class StateEvidence:
     """Collector of the evidence of one state, within a time limit.
 
-    `usage_before` is what the browser had used at the end of the state before.
+    `usage_before` is what the browser had used at the end of the state before. `report_picture` is called with the
+    picture of the screen as soon as it is taken.
     """
 
     def __init__(
-        self, tools: PageTools, request: WalkRequest, device: Device, limit_s: float, usage_before: Usage
+        self,
+        tools: PageTools,
+        request: WalkRequest,
+        device: Device,
+        limit_s: float,
+        usage_before: Usage,
+        report_picture: Callable[[PagePicture | None], None],
     ) -> None:
         self._tools = tools
         self._page = tools.page
         self._request = request
         self._device = device
         self._limit_s = limit_s
+        self._report_picture = report_picture
         self._deadline = time.monotonic() + limit_s
         self._usage_at_start = tools.usage()
         self._starvation = starvation_between(usage_before, self._usage_at_start)
@@ -89,9 +101,12 @@ class StateEvidence:
         parts = self._request.parts
         layout = await self._collect("layout", self._read_layout()) if Part.LAYOUT in parts else None
         elements = select_first_screen_elements(first, layout)
-        picture = await self._collect("first_screen", take_first_screen(self._tools.camera, self._world, elements))
+        taking = take_first_screen(self._tools.camera, self._world, elements, STATE_ENCODINGS)
+        picture = await self._collect("first_screen", taking)
+        self._report_picture(picture)
         screen = await self._collect("screen", self._read_screen(picture))
-        host_ms = await self._collect("host_ms", self._script("host.js")) if Part.MACHINE_SPEED in parts else None
+        if Part.MACHINE_SPEED in parts and self._tools.host_ms is None:  # Once for all states.
+            self._tools.host_ms = await self._collect("host_ms", self._script("host.js"))
         axe = None
         if Part.AXE in parts:
             visit = self._request.visit(self._device)
@@ -113,7 +128,7 @@ class StateEvidence:
             screen=screen,
             console_errors=tuple(self._tools.console.errors),
             exceptions=tuple(self._tools.console.exceptions),
-            host_ms=host_ms,
+            host_ms=self._tools.host_ms,
             shown_url=document.url,
             mixed_requests=document.mixed.requests if document.mixed else (),
             problems=dict(self._problems),

@@ -90,6 +90,10 @@ class StepRunner:
             case _:
                 raise StepFailed(f"the scanner has no step {type(step).__name__}.")
 
+    async def is_there(self, step: WaitForElement) -> bool:
+        """Return True if what a step waits for is on the page now."""
+        return await self._actions.is_there(step)
+
     async def finish(self, step: Step, moves: int, deadline: Deadline) -> None:
         """Wait until the page has reacted to a step. `moves` is the number of navigations before the step."""
         if isinstance(step, SetViewport | Judge):

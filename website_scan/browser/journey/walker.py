@@ -19,7 +19,7 @@ from website_scan.browser.journey.camera import MaskedCamera
 from website_scan.browser.journey.facts import FactReader, StepFacts
 from website_scan.browser.journey.failures import BUSY, Deadline, StepFailed
 from website_scan.browser.journey.guard import Guard
-from website_scan.browser.journey.load_recorder import LoadRecorder
+from website_scan.browser.journey.load_recorder import StepRecorder
 from website_scan.browser.journey.log_out import LogOutTest
 from website_scan.browser.journey.request import WalkRequest
 from website_scan.browser.journey.result import State, Walk, state_name, unique_name
@@ -31,10 +31,11 @@ from website_scan.browser.journey.state_evidence import (
     read_metrics,
     wait_for_calm_document,
 )
+from website_scan.browser.journey.step_pictures import StepPictures
 from website_scan.browser.journey.steps import StepRunner
 from website_scan.browser.journey.worlds import Frames, ScriptFailed
 from website_scan.browser.processes import Usage
-from website_scan.browser.visit import BrowserFailed, PageCrashed, Part
+from website_scan.browser.visit import BrowserFailed, PageCrashed
 from website_scan.journeys.journey import (
     MAX_STEP_TIMEOUT_S,
     Change,
@@ -42,10 +43,9 @@ from website_scan.journeys.journey import (
     Hover,
     Judge,
     KeyDown,
-    Navigate,
     Step,
 )
-from website_scan.journeys.walk import Cookie, LiveMessage, Picture, StepResult, StepStatus
+from website_scan.journeys.walk import Cookie, LiveMessage, StepResult, StepStatus
 from website_scan.messages import counted
 from website_scan.net.budget import Meter
 from website_scan.net.errors import BudgetExceeded
@@ -54,8 +54,6 @@ from website_scan.urls import Url
 INPUT_STEPS = (Change, Click, Hover, KeyDown)
 # Requests to other sites contain many short texts by chance, for example in the name of a file.
 MIN_GUARDED_LENGTH = 6
-OPENING_STEPS = (Click, KeyDown, Navigate)
-RECORDED_PARTS = frozenset({Part.COVERAGE, Part.FILMSTRIP})
 MAX_PARTS_S = 5.0  # Time limit for each part of a step's result.
 OPEN_TIMEOUT_S = 10.0
 CLOSE_TIMEOUT_S = 5.0
@@ -85,8 +83,6 @@ class Walker:
         self._last_document = 0
         self._metrics: dict[str, float] = {}
         self._usage_before = usage()  # At the end of the state before.
-        self._recorder: LoadRecorder | None = None
-        self._recorded_from = 0  # Number of documents before the recorded step.
         self._facts = StepFacts()
         self._cookies_before_secrets: tuple[Cookie, ...] | None = None
         # True if the context has been closed, so that the browser can be used again.
@@ -160,8 +156,7 @@ class Walker:
         finally:
             # A browser can record only one trace at a time, and might be used again.
             with contextlib.suppress(ProtocolError, TimeoutError):
-                if self._recorder is not None:
-                    await asyncio.wait_for(self._recorder.stop(), CLOSE_TIMEOUT_S)
+                await asyncio.wait_for(self._recorder.stop(), CLOSE_TIMEOUT_S)
 
     async def _execute_all(self) -> str:
         for number, step in enumerate(self._request.journey.steps):
@@ -170,9 +165,14 @@ class Walker:
             result = await self._execute(number, step)
             self._steps.append(result)
             if result.status is StepStatus.FAILED:
+                self._pictures.use(result.picture)
                 return result.problem
+            if self._request.has_pictures:
+                self._pictures.expect(number)
             if (name := state_name(self._request.journey, number, result)) is not None:
                 await self._judge_in_time(number, name)
+            if self._request.has_pictures:
+                await self._pictures.complete(number, judges_next=len(self._states) < self._request.max_states)
             self._request.report_progress(number + 1)
         return ""
 
@@ -199,6 +199,9 @@ class Walker:
         self._reader = FactReader(page, self._mask)
         self._runner = StepRunner(page, self._frames, self._activity, self._request, self._mask)
         self._log_out_test = LogOutTest(page, self._activity, self._request, self._mask, self._browser.version)
+        self._recorder = StepRecorder(page, self._activity, self._request.journey, self._request.parts)
+        self._pictures = StepPictures(self._camera, self._request.journey.steps, self._steps, self._runner.is_there)
+        self._tools = PageTools(page, self._camera, self._console, self._usage, self._product)
 
     async def _execute(self, number: int, step: Step) -> StepResult:
         """Execute a step. Returns its result, also if the step has failed."""
@@ -219,11 +222,11 @@ class Walker:
             if isinstance(step, Click):
                 keyboard = await self._read_keyboard(number, step, deadline)
             await self._log_out_test.before_step(step, keyboard, self._facts.focus)
-            await self._start_recorder(step, deadline)
+            await self._recorder.start(number, deadline)
             await self._runner.run(step, deadline)
             await self._runner.finish(step, moves, deadline)
             self._require_allowed_page()
-            await self._stop_recorder(deadline)
+            await self._recorder.finish(deadline)
         except StepFailed as error:
             failure = error
         except ProtocolError as error:
@@ -248,12 +251,9 @@ class Walker:
         facts = await self._read_facts(step)
         self._messages += facts.messages
         self._facts = facts
-        picture = None
-        if failure or (self._request.has_pictures and not isinstance(step, Judge)):
-            picture = await self._take_picture()
         return replace(
             result,
-            picture=picture,
+            picture=await self._pictures.take() if failure else None,
             interaction=None if isinstance(step, Judge) else facts.interaction,
             focus=facts.focus,
             dialogs=facts.dialogs,
@@ -266,23 +266,6 @@ class Walker:
             await deadline.run(self._frames.release_handles())
             world = await deadline.run(self._frames.main())
             await deadline.run(world.call("beginStep", isinstance(step, INPUT_STEPS)))
-
-    async def _start_recorder(self, step: Step, deadline: Deadline) -> None:
-        """Record the load of the page that a step may open, if the evidence needs the recording."""
-        if isinstance(step, OPENING_STEPS) and RECORDED_PARTS & self._request.parts:
-            if self._recorder is not None:  # Nobody needs the load of a page that is not judged.
-                await deadline.run(self._recorder.stop())
-            self._recorder = LoadRecorder(self._page, self._request.parts)
-            self._recorded_from = self._activity.documents
-            await deadline.run(self._recorder.start())
-
-    async def _stop_recorder(self, deadline: Deadline) -> None:
-        if self._recorder is None:
-            return
-        await deadline.run(self._recorder.stop_load())
-        if self._activity.documents == self._recorded_from:
-            await deadline.run(self._recorder.stop())
-            self._recorder = None
 
     async def _read_keyboard(self, number: int, step: Click, deadline: Deadline) -> Any:
         element, _, _ = await self._runner.finder.wait_until_ready(step.target, deadline, step.offset)
@@ -306,13 +289,6 @@ class Walker:
                 return await self._reader.read(await self._frames.main(), isinstance(step, INPUT_STEPS), *used)
         except (ProtocolError, ScriptFailed, TimeoutError):
             return StepFacts()
-
-    async def _take_picture(self) -> Picture | None:
-        try:
-            async with asyncio.timeout(MAX_PARTS_S):
-                return await self._camera.take_picture()
-        except (ProtocolError, BrowserFailed, ScriptFailed, TimeoutError):
-            return None
 
     async def _judge_in_time(self, number: int, name: str) -> None:
         """Judge the page as a state. A page that cannot be judged does not end the journey."""
@@ -344,13 +320,8 @@ class Walker:
         is_navigation = activity.documents != self._last_document
         document = activity.document
         evidence = await StateEvidence(
-            PageTools(self._page, self._camera, self._console, self._usage, self._product),
-            request,
-            self._runner.device,
-            limit_s,
-            self._usage_before,
-        ).collect(document, None if is_navigation else self._last_load, self._metrics, self._recorder)
-        self._recorder = None
+            self._tools, request, self._runner.device, limit_s, self._usage_before, self._pictures.use
+        ).collect(document, None if is_navigation else self._last_load, self._metrics, self._recorder.take())
         world = await self._frames.main()
         self._messages += await self._reader.late_messages(world)
         title = evidence.screen.title if evidence.screen else ""

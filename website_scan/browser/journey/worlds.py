@@ -16,6 +16,8 @@ from website_scan.browser.injected_scripts import read_script
 
 WORLD = "scan-journey"
 SCRIPTS = ("base", "elements", "fields", "observers", "appeared", "keyboard")
+# An element with this ID would be a property of the global object too, but not its own one.
+IS_INSTALLED = "Object.hasOwn(globalThis, '__journey')"
 MAX_HANDLES = 100
 GROUP = "journey"  # Handles of this group are released after each step.
 
@@ -51,9 +53,7 @@ class FrameNode:
 def library() -> str:
     """Return the script that defines `__journey` in a world, if it is not defined yet."""
     files = "\n".join([read_script("selector.js"), *(read_script(f"journey/{name}.js") for name in SCRIPTS)])
-    return (
-        f"(() => {{\nif (globalThis.__journey) return;\nconst journey = globalThis.__journey = {{}};\n{files}\n}})();0"
-    )
+    return f"(() => {{\nif ({IS_INSTALLED}) return;\nconst journey = globalThis.__journey = {{}};\n{files}\n}})();0"
 
 
 class World:
@@ -127,6 +127,7 @@ class Frames:
 
     def __init__(self, cdp: Target) -> None:
         self._cdp = cdp
+        self._main = ""  # ID of the main frame, which stays the same when it gets another document.
 
     async def install(self) -> None:
         """Install the scripts in all documents from now on. Raises `ProtocolError`."""
@@ -144,14 +145,18 @@ class Frames:
         """Return the world of the frame's current document. Raises `ProtocolError`."""
         created = await self._cdp.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": WORLD})
         id = int(created["executionContextId"])
-        response = await self._cdp.send("Runtime.evaluate", {"expression": library(), "contextId": id})
-        if "exceptionDetails" in response:
-            raise ProtocolError("The scanner's scripts could not be installed.")
+        # Most documents have the scripts from their beginning, and sending them costs more than to ask.
+        response = await self._cdp.send("Runtime.evaluate", {"expression": IS_INSTALLED, "contextId": id})
+        if response["result"].get("value") is not True:
+            response = await self._cdp.send("Runtime.evaluate", {"expression": library(), "contextId": id})
+            if "exceptionDetails" in response:
+                raise ProtocolError("The scanner's scripts could not be installed.")
         return World(self._cdp, id, frame)
 
     async def main(self) -> World:
         """Return the world of the page itself. Raises `ProtocolError`."""
-        return await self.world((await self.tree()).id)
+        self._main = self._main or (await self.tree()).id
+        return await self.world(self._main)
 
     async def owner(self, frame: FrameNode, parent: World) -> Handle:
         """Return the element that shows a frame, in the world of the parent's document. Raises `ProtocolError`."""

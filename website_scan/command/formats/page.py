@@ -16,7 +16,12 @@ from website_scan.command.gate import CommandReport, CommandResult
 from website_scan.command.reported_page import ReportedPage, count_pages, short_name
 from website_scan.command.site_findings import group_findings
 from website_scan.findings import ScanType
-from website_scan.report.illustrations import NO_ILLUSTRATIONS, Illustrations, data_url, illustrations_in_file
+from website_scan.report.illustrations import (
+    NO_ILLUSTRATIONS,
+    Illustrations,
+    illustrations_in_file,
+    picture_url,
+)
 from website_scan.report.levels import finding_level
 from website_scan.report.linked_reports import OtherReport
 from website_scan.report.mute_matching import MuteRule, Mutes, host_and_path
@@ -122,7 +127,7 @@ def _report_context(report: CommandReport, anchor: str, result: CommandResult) -
                 if other is not report and other.page == report.page and other.error is None
             ],
         )
-    context["screenshot"] = data_url("image/webp", report.screenshot)
+    context["screenshot"] = picture_url(report.screenshot)
     return context
 
 

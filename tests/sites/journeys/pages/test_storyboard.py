@@ -11,7 +11,7 @@ from django.utils import timezone
 from sites.models import Audit, AuditPage, JourneyStep
 from tests.factories import Member, member_of, person_of
 from tests.page_reading import browser_of, page_of, strings, text_of
-from tests.populated_journeys import PICTURE, populate_journeys
+from tests.populated_journeys import JPEG, PICTURE, populate_journeys
 from tests.sites.journeys.runs import EXAMPLES, example_steps, make_journey, run, worker_with_browser
 from tests.targets.server import Site
 
@@ -34,7 +34,7 @@ def test_states_have_grades_pictures_and_former_scores(client: Client, ids: dict
     text = " ".join(frames[0].text_content().split())
     assert "After step 5 · /account" in text
     assert "95 was 71" in text
-    assert strings(frames[0], ".//img/@src") == [f"/audit/{ids['journey_audit_id']}/steps/4.webp"]
+    assert strings(frames[0], ".//img/@src") == [f"/audit/{ids['journey_audit_id']}/steps/4/picture"]
 
 
 def test_states_name_what_came_new(client: Client, home: Member, ids: dict[str, str]) -> None:
@@ -91,18 +91,24 @@ def test_texts_of_steps_are_escaped(client: Client, ids: dict[str, str]) -> None
 
 
 def test_pictures_are_for_readers_of_the_run_only(client: Client, ids: dict[str, str]) -> None:
-    path = f"/audit/{ids['journey_audit_id']}/steps/0.webp"
+    path = f"/audit/{ids['journey_audit_id']}/steps/0/picture"
     response = client.get(path)
     assert (response.status_code, response["Content-Type"], response.content) == (200, "image/webp", PICTURE)
     assert response["Cache-Control"] == "private, no-cache"
     assert client.get(path, headers={"If-None-Match": response["ETag"]}).status_code == 304
-    assert client.get(path.replace("/0.", "/5.")).status_code == 404
+    assert client.get(path.replace("/0/", "/5/")).status_code == 404
     assert browser_of(member_of("Away")).get(path).status_code == 404
     assert Client().get(path).status_code == 302
     Audit.objects.filter(id=ids["journey_audit_id"]).update(shared_at=timezone.now())
     assert Client().get(path).status_code == 200
     Audit.objects.filter(id=ids["journey_audit_id"]).update(kept_days=0)
     assert client.get(path).status_code == 404
+
+
+def test_picture_has_the_type_of_its_content(client: Client, ids: dict[str, str]) -> None:
+    JourneyStep.objects.filter(audit=ids["journey_audit_id"], position=0).update(picture=JPEG)
+    response = client.get(f"/audit/{ids['journey_audit_id']}/steps/0/picture")
+    assert (response["Content-Type"], response.content) == ("image/jpeg", JPEG)
 
 
 def test_run_links_to_its_journey_for_members_only(client: Client, ids: dict[str, str]) -> None:
@@ -132,6 +138,6 @@ def test_second_run_of_an_example_shows_new_faults_and_pictures(home: Member, wo
     assert len(page_of(response).xpath("//ol[contains(@class, 'states-board')]/li")) == len(example.states)
     assert page_of(response).xpath("//p[@class='new-here']")
     (picture, *_) = strings(page_of(response), "//ol[contains(@class, 'states-board')]//img/@src")
-    assert client.get(picture).content[8:12] == b"WEBP"
+    assert client.get(picture)["Content-Type"] == "image/jpeg"
     contents = [client.get(f"/audit/{audit.id}{rest}").content.decode() for rest in ("", "?show=steps", "?show=pages")]
     assert not [value for value in example.secrets.values() if any(value in content for content in contents)]

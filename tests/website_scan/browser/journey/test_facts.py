@@ -231,6 +231,17 @@ def test_menu_behind_a_click_is_judged(browser: WarmBrowser) -> None:
     assert opened.page_picture.boxes
 
 
+def test_fault_that_a_step_removes_is_not_in_the_next_state(browser: WarmBrowser) -> None:
+    body = '<img id=tea src=/tea.png><button id=go onclick="tea.remove()">Remove</button>'
+    steps = (Judge(name="Before"), CLICK, Judge(name="After"))
+    result = walk_page(browser, body, *steps, change=lambda options: options.update(parts=frozenset({Part.AXE})))
+    before, after = (state.evidence.axe for state in require_done(result).states)
+    assert before
+    assert after
+    assert "image-alt" in before.violations
+    assert "image-alt" not in after.violations
+
+
 def test_state_is_judged_on_the_screen_of_the_journey(browser: WarmBrowser) -> None:
     phone = SetViewport(width=PHONE.width, height=PHONE.height, scale=2.0, is_mobile=True, has_touch=True)
     result = walk_page(

@@ -122,7 +122,7 @@ def test_failure_has_its_sentence_and_a_picture(browser: WarmBrowser, site: Site
     assert failed.problem.startswith("Step 2: ")
     assert sentence in failed.problem
     assert failed.picture
-    assert failed.picture.data.startswith(b"RIFF")
+    assert failed.picture.data.startswith(b"\xff\xd8")
     assert later.status is StepStatus.NOT_REACHED
     assert result.problem == failed.problem
 
