@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import website_scan
 
@@ -19,7 +19,8 @@ def functions(_old_table: str) -> Iterator[Row]:
     yield "function", "parameters", "result"
     for name, value in _public(inspect.isfunction):
         signature = inspect.signature(value)
-        yield f"`{name}`", ", ".join(_parameters(signature)), f"`{signature.return_annotation}`"
+        parameters = (f"`{parameter}`" for parameter in _parameters(signature))
+        yield f"`{name}`", ", ".join(parameters), f"`{signature.return_annotation}`"
 
 
 def classes(_old_table: str) -> Iterator[Row]:
@@ -30,10 +31,10 @@ def classes(_old_table: str) -> Iterator[Row]:
         yield f"`{name}`", ", ".join(attributes), (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
 
 
-def _public(condition: object) -> Iterator[tuple[str, type]]:
+def _public(condition: Callable[[object], bool]) -> Iterator[tuple[str, type]]:
     for name in website_scan.__all__:
         value = getattr(website_scan, name)
-        if callable(condition) and condition(value):
+        if condition(value):
             yield name, value
 
 
@@ -42,9 +43,9 @@ def _parameters(signature: inspect.Signature) -> Iterator[str]:
     for parameter in signature.parameters.values():
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY and not has_star:
             has_star = True
-            yield "`*`"
+            yield "*"
         has_default = parameter.default is not inspect.Parameter.empty
-        yield f"`{parameter.name}={parameter.default!r}`" if has_default else f"`{parameter.name}`"
+        yield f"{parameter.name}={parameter.default!r}" if has_default else parameter.name
 
 
 def _attributes(value: type) -> Iterator[str]:
@@ -52,7 +53,7 @@ def _attributes(value: type) -> Iterator[str]:
     if dataclasses.is_dataclass(value):
         yield from (field.name for field in dataclasses.fields(value) if not field.name.startswith("_"))
     elif not issubclass(value, Exception):
-        yield f"{value.__name__}({', '.join(_parameters(inspect.signature(value)))})".replace("`", "")
+        yield f"{value.__name__}({', '.join(_parameters(inspect.signature(value)))})"
     elif "__init__" in vars(value):
         yield from list(inspect.signature(value).parameters)
     for name, member in vars(value).items():

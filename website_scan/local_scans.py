@@ -63,17 +63,19 @@ def scan_address(  # noqa: PLR0913 -- the parameters of `run.scan`
     Never raises for a refused URL or a fault of the scanner: the results then have an error.
     """
     started_at = datetime.now(UTC)
+
+    def fail(error: ScanError) -> tuple[ScanResult, ...]:
+        return tuple(failed_result(scan_type, url, started_at, error) for scan_type in types)
+
     try:
         target = parse_target(url, network.policy)
         budget = Budget(time_limit_s=time_limit_s)
         results = scan(target, types, network, budget, progress, browser, shared, viewing=viewing, extension=extension)
     except Refusal as refusal:
-        error = ScanError(refusal.code, str(refusal))
-        results = tuple(failed_result(scan_type, url, started_at, error) for scan_type in types)
+        results = fail(ScanError(refusal.code, str(refusal)))
     except Exception:
         logger.exception("the scan failed")
-        error = ScanError("INTERNAL_ERROR", "The scanner failed.")
-        results = tuple(failed_result(scan_type, url, started_at, error) for scan_type in types)
+        results = fail(ScanError("INTERNAL_ERROR", "The scanner failed."))
     return tuple(redacted(result, network.credentials) for result in results)
 
 

@@ -60,7 +60,7 @@ class Cost:
 class Estimate:
     """Estimated numbers of scans by kind of target, with the month's remaining quota.
 
-    `journey_id` is the journey whose states are counted. Empty if none is chosen.
+    The states of the journey `journey_id` are counted. It is empty if no journey is chosen.
     """
 
     costs: list[Cost]

@@ -15,7 +15,7 @@ from pathlib import Path
 from website_scan.command.arguments import Options, Output
 from website_scan.command.errors import WrongUsage
 from website_scan.command.formats import WRITERS
-from website_scan.command.formats.text import DEFAULT_WIDTH, MAX_WIDTH, colored, plain
+from website_scan.command.formats.text import DEFAULT_WIDTH, MAX_WIDTH, colored, join_lines, plain
 from website_scan.command.formats.text_document import closing_text, page_texts, text_document
 from website_scan.command.gate import CommandReport, CommandResult
 from website_scan.command.plug_ins import plug_in_text
@@ -82,7 +82,7 @@ class OutputWriter:
         if output == Output("conformance"):
             from website_scan.command.formats.conformance import conformance_lines  # Few commands use this format.
 
-            return "".join(f"{line}\n" for line in conformance_lines(result, self._paint, self._width))
+            return join_lines(conformance_lines(result, self._paint, self._width))
         return formatted(output.format, result)
 
 

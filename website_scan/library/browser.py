@@ -32,7 +32,7 @@ class Browser:
         self._lock = threading.Lock()
         self._is_closed = False
         self._used: set[WarmBrowser] = set()
-        # Browsers that no scan uses. None stands for one that no scan has used yet.
+        # Browsers that no scan uses. None is a browser that still has to be created.
         self._free: queue.LifoQueue[WarmBrowser | None] = queue.LifoQueue()
         for _ in range(processes - 1):
             self._free.put(None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from website_scan.library.errors import InvalidOption
@@ -44,7 +44,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class NotCompared:
-    """Finding of one result whose check has no verdict in the other, for a `reason`.
+    """Finding of one result. In the other, its check has no verdict, for a `reason`.
 
     `is_new` is True if the newer result has the finding.
     """
@@ -85,7 +85,7 @@ class Diff:
 def diff(old: PageResult, new: PageResult) -> Diff:
     """Compare two results of the same page, or of the same page on two origins.
 
-    Raises InvalidOption if they have no type in common whose scans did not fail.
+    Raises InvalidOption if no type was scanned successfully in both.
     """
     if not isinstance(old, PageResult) or not isinstance(new, PageResult):
         raise InvalidOption("diff compares two results of pages.")
@@ -95,12 +95,16 @@ def diff(old: PageResult, new: PageResult) -> Diff:
     if not compared:
         raise InvalidOption("The results have no report of the same type that could be compared.")
     points = {type: one.points for type, one in compared.items()}
+
+    def changes(kind: Callable[[engine.Diff[ExportJson]], Iterable[engine.Change]]) -> tuple[Change, ...]:
+        return tuple(_change(type, change) for type, one in compared.items() for change in kind(one))
+
     return Diff(
-        new=tuple(change for type, one in compared.items() for change in _changes(type, one.new)),
-        worse=tuple(change for type, one in compared.items() for change in _changes(type, one.worse)),
-        fixed=tuple(change for type, one in compared.items() for change in _changes(type, one.fixed)),
-        better=tuple(change for type, one in compared.items() for change in _changes(type, one.better)),
-        same=tuple(change for type, one in compared.items() for change in _changes(type, one.same)),
+        new=changes(lambda one: one.new),
+        worse=changes(lambda one: one.worse),
+        fixed=changes(lambda one: one.fixed),
+        better=changes(lambda one: one.better),
+        same=changes(lambda one: one.same),
         not_compared=tuple(
             _not_compared(type, finding) for type, one in compared.items() for finding in one.not_compared
         ),
@@ -113,23 +117,22 @@ def _compare(old: Report, new: Report) -> engine.Diff[ExportJson]:
     return engine.diff(old._source.export, new._source.export)
 
 
-def _changes(type: ScanType, changes: Iterable[engine.Change]) -> Iterable[Change]:
-    for change in changes:
-        yield Change(
-            type=type,
-            category=change.category,
-            check=change.id,
-            name=change.name,
-            outcome=change.outcome,
-            title=change.title,
-            message=change.message,
-            old_status=change.before.status if change.before else None,
-            new_status=change.after.status if change.after else None,
-            old_severity=change.before.severity if change.before else None,
-            new_severity=change.after.severity if change.after else None,
-            new_places=tuple(ChangedPlace(place.fingerprint, place.text) for place in change.new_places),
-            fixed_places=tuple(ChangedPlace(place.fingerprint, place.text) for place in change.fixed_places),
-        )
+def _change(type: ScanType, change: engine.Change) -> Change:
+    return Change(
+        type=type,
+        category=change.category,
+        check=change.id,
+        name=change.name,
+        outcome=change.outcome,
+        title=change.title,
+        message=change.message,
+        old_status=change.before.status if change.before else None,
+        new_status=change.after.status if change.after else None,
+        old_severity=change.before.severity if change.before else None,
+        new_severity=change.after.severity if change.after else None,
+        new_places=tuple(ChangedPlace(place.fingerprint, place.text) for place in change.new_places),
+        fixed_places=tuple(ChangedPlace(place.fingerprint, place.text) for place in change.fixed_places),
+    )
 
 
 def _not_compared(type: ScanType, finding: engine.NotCompared) -> NotCompared:

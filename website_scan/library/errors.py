@@ -23,7 +23,7 @@ class InvalidUrl(WebsiteScanError, ValueError):
 
 
 class Blocked(InvalidUrl):
-    """Raised for a URL whose host is not public, such as 127.0.0.1 or localhost, unless `allow_networks` allows it."""
+    """Raised for the URL of a host that is not public, such as 127.0.0.1, unless `allow_networks` allows it."""
 
 
 class InvalidOption(WebsiteScanError, ValueError):

@@ -18,9 +18,9 @@ from website_scan.net.credentials import OriginCredentials, parse
 from website_scan.net.policy import Policy
 from website_scan.net.targets import Target, parse_target
 from website_scan.viewing import COLOR_SCHEMES, WIDTHS_RULE, Viewing, are_valid_widths
+from website_scan.viewing import ColorScheme as ColorScheme
 
 ScanType = Literal["security", "performance", "accessibility", "seo"]
-ColorScheme = Literal["light", "dark"]
 
 TYPES: tuple[ScanType, ...] = ("security", "performance", "accessibility", "seo")
 STANDARDS: tuple[str, ...] = tuple(standard.value for standard in Standard)

@@ -38,7 +38,7 @@ class SessionSigns:
 
 
 def session_signs(markup: str, base_url: str) -> SessionSigns:
-    """Return the signs in the markup of a page. Controls in closed menus count, too."""
+    """Return what a page's markup shows about the log-in of its user. Controls in closed menus count, too."""
     tree = LexborHTMLParser(limit_markup(markup), scripting=True)
     names = [name for control in select(tree, CONTROLS)[:MAX_CONTROLS] for name in _names_of(control)]
     return SessionSigns(

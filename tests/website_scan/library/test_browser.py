@@ -60,15 +60,15 @@ def site() -> Iterator[Site]:
 
 def browsers() -> list[psutil.Process]:
     """Return the processes of Chromium that this process has started during the test."""
-    found = []
+    chromium = []
     started = [child for child in psutil.Process().children() if child not in earlier]
     for process in started + [process for child in started for process in descendants(child)]:
         try:
             if process.status() != psutil.STATUS_ZOMBIE and "chrom" in " ".join(process.cmdline()):
-                found.append(process)
+                chromium.append(process)
         except psutil.NoSuchProcess:
             continue
-    return found
+    return chromium
 
 
 def descendants(process: psutil.Process) -> list[psutil.Process]:

@@ -36,7 +36,7 @@ def test_names_of_controls_that_log_out(name: str) -> None:
         "Log out " * 100,
     ],
 )
-def test_names_of_other_controls(name: str) -> None:
+def test_names_of_controls_that_do_not_log_out(name: str) -> None:
     assert not names_log_out(name)
 
 

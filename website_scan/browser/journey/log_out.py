@@ -75,7 +75,7 @@ class LogOutTest:
         self._before: _PrivatePage | NotTested | None = None
 
     async def before_step(self, step: Step, reach: KeyboardReach | None, focus: Focus | None) -> None:
-        """Store the page and its cookies if the step logs out. `reach` has the name of the element of a click.
+        """Store the page and its cookies if the step logs out. `reach` has the name of the clicked element.
 
         Of several steps, such as a log-out and its confirmation, the page before the first one is stored. Raises
         `ProtocolError` if the browser is closed.

@@ -16,6 +16,7 @@ from website_scan.command.formats.text import (
     Paint,
     TextLines,
     browser_sentences,
+    join_lines,
     plain,
     section,
 )
@@ -40,7 +41,7 @@ LISTED = (Result.FAILS, Result.NEEDS_REVIEW)
 
 def conformance(result: CommandResult) -> str:
     """Return the results as text without colours."""
-    return "".join(f"{line}\n" for line in conformance_lines(result, plain, DEFAULT_WIDTH))
+    return join_lines(conformance_lines(result, plain, DEFAULT_WIDTH))
 
 
 def earl_document(result: CommandResult) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from website_scan.command.gate import CommandReport, outcome_name
@@ -29,6 +29,11 @@ STYLES = {"fail": "31", "warn": "33", "good": "32", "bold": "1", "dim": "2"}
 GRADE_STYLES = {"A+": "good", "A": "good", "B": "warn", "C": "warn", "D": "fail", "F": "fail"}
 
 Paint = Callable[[str, str], str]
+
+
+def join_lines(lines: Iterable[str]) -> str:
+    """Return lines as a text in which every line ends with a line feed."""
+    return "".join(f"{line}\n" for line in lines)
 
 
 def plain(_style: str, words: str) -> str:

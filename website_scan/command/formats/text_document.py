@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 from website_scan.command.formats.site_text import site_text
-from website_scan.command.formats.text import DEFAULT_WIDTH, Paint, plain, summary, text
+from website_scan.command.formats.text import DEFAULT_WIDTH, Paint, join_lines, plain, summary, text
 from website_scan.command.gate import CommandReport, CommandResult
 
 
@@ -23,20 +23,16 @@ def text_document(result: CommandResult, *, is_grouped: bool = False, is_quiet: 
 def page_texts(reports: Sequence[CommandReport], paint: Paint, width: int, *, is_quiet: bool) -> Iterator[str]:
     """Yield the reports of a page as text. Failed scans with the same error are one text."""
     for report, types in _group_failures(reports):
-        yield _lines(text(report, paint, width=width, is_quiet=is_quiet, others=reports, types=types))
+        yield join_lines(text(report, paint, width=width, is_quiet=is_quiet, others=reports, types=types))
 
 
 def closing_text(result: CommandResult, paint: Paint, width: int, *, is_grouped: bool, is_quiet: bool) -> str:
     """Return the text after all pages: the scores, or all findings of a site. May be empty."""
     if is_grouped:
         lines = site_text(result, paint, width, is_quiet=is_quiet)
-        return _lines(itertools.dropwhile(lambda line: not line, lines))
+        return join_lines(itertools.dropwhile(lambda line: not line, lines))
     scores = list(summary(result.reports, paint))
-    return _lines(["", *scores]) if scores else ""
-
-
-def _lines(lines: Iterable[str]) -> str:
-    return "".join(f"{line}\n" for line in lines)
+    return join_lines(["", *scores]) if scores else ""
 
 
 def _group_failures(reports: Iterable[CommandReport]) -> list[tuple[CommandReport, list[str]]]:

@@ -193,7 +193,7 @@ def test_form_shows_why_a_journey_cannot_be_monitored(client: Client, journey: J
     assert not Monitor.objects.exists()
 
 
-def test_form_does_not_know_foreign_journeys(client: Client, home: Member, stranger: Member) -> None:
+def test_form_refuses_journeys_of_other_organizations(client: Client, home: Member, stranger: Member) -> None:
     foreign = make_journey(stranger)
     monitor = make_monitor(home, name="Shop", pages=[START])
     assert client.get(f"{NEW}?journey={foreign.id}").status_code == 404

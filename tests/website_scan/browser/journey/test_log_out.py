@@ -101,12 +101,12 @@ def verdict(walked: Walk) -> str:
 
 
 def requests_to(site: Site, path: str = "/account") -> list[str]:
-    """Return the cookies of the requests for a page, in order."""
+    """Return the header Cookie of each request for a page, in the order of the requests."""
     return [request.header("Cookie") or "" for request in site.requests if request.path == path]
 
 
 def shell(_: Request) -> Answer:
-    """Return an app whose server sends the same markup to everybody."""
+    """Return an app with scripts. The server sends the same markup to everybody."""
     return page(
         "<div id=app></div><script>document.getElementById('app').innerHTML ="
         " document.cookie.includes('seen') ? '<p>Bye</p>' : '<form method=post action=/end><button>Log '"
