@@ -34,10 +34,12 @@ from website_scan.command.journey_options import (
 )
 from website_scan.command.outcome_names import known_outcomes
 from website_scan.command.pages import canonical_pages
+from website_scan.command.requirement_options import add_requirement_options, requirement_options
 from website_scan.command.site_options import SiteOptions, choose_site_or_pages, is_url, page_count, site_options
 from website_scan.command.viewing_options import add_viewing_options, chosen_viewing
 from website_scan.findings import ScanType, Severity
 from website_scan.messages import agreeing
+from website_scan.requirements.model import NO_REQUIREMENTS, Requirements
 from website_scan.viewing import Viewing
 
 PROGRAM = "website-scan"
@@ -46,7 +48,7 @@ USAGE = f"{PROGRAM} URL… [options]"
 EPILOG = """\
 environment: WEBSITE_SCAN_KEY, SCAN_BROWSER, SCAN_TIME_LIMIT, SCAN_CA_BUNDLE
 exit status: 0 success, 1 the gate failed, 2 invalid usage, 3 a scan failed
-also: --no-color, --version, --print-completion SHELL; commands: list, mcp
+also: --no-color, --version, --print-completion SHELL; commands: list, mcp, requirements
 examples:
   website-scan https://example.com/ --format html --output report.html
   website-scan http://localhost:4173/ --start 'npm run preview'
@@ -72,7 +74,8 @@ class Options:
     on the command line. Only they may be on a loopback address: URLs in a file may not. Options that end in `_for` are
     pairs of a host and the value for it. With `site`, the only URL is the start page of a site whose pages are scanned.
     With `journeys`, it is the address that their relative addresses start from, or the URLs are their first addresses.
-    `target` has the criteria of outputs, and `fail_on_level` those that fail the gate.
+    `requirements` are rules of the user. `target` has the criteria of outputs, and `fail_on_level` those that fail the
+    gate.
     """
 
     urls: tuple[str, ...]
@@ -88,6 +91,7 @@ class Options:
     fail_on_level: ConformanceTarget | None = None
     target: ConformanceTarget = DEFAULT_TARGET
     accept: frozenset[str] = frozenset()
+    requirements: Requirements = NO_REQUIREMENTS
     allows_login: bool = False
     baseline: Path | None = None
     write_baseline: Path | None = None
@@ -140,6 +144,7 @@ def parse_arguments(arguments: Sequence[str], program: str = PROGRAM) -> Options
     pages = _pages({**chosen, "urls": [start]} if site else chosen, is_served="serve" in typed)
     if _file_chooses_a_host(pages, typed, file_options, has_journeys=journeys is not None):
         refuse_access_without_typed_pages(typed)
+    own = requirement_options(chosen)
     return Options(
         urls=pages,
         typed=tuple(url for url in canonical_pages(_typed_urls(typed)) if not url.startswith("/")),
@@ -148,12 +153,13 @@ def parse_arguments(arguments: Sequence[str], program: str = PROGRAM) -> Options
         types=tuple(map(ScanType, dict.fromkeys(chosen.get("type", ScanType)))),
         viewing=chosen_viewing(chosen),
         outputs=outputs,
-        under=chosen.get("fail_under", {}),
+        under=dict(own.under) | chosen.get("fail_under", {}),
         fail_on=Severity(chosen["fail_on"]) if "fail_on" in chosen else None,
-        fail_on_outcome=known_outcomes(chosen.get("fail_on_outcome", ())),
+        fail_on_outcome=known_outcomes((*own.outcomes, *chosen.get("fail_on_outcome", ())), own.requirements),
         fail_on_level=gate_target(chosen),
         target=conformance_target(chosen),
-        accept=known_outcomes(chosen.get("accept", ())),
+        accept=known_outcomes(chosen.get("accept", ()), own.requirements),
+        requirements=own.requirements,
         allows_login=chosen.get("allow_login", False),
         baseline=chosen.get("baseline"),
         write_baseline=chosen.get("write_baseline"),
@@ -360,6 +366,7 @@ def _add_gate(group: argparse._ArgumentGroup) -> None:
     add("--fail-on", choices=severities, metavar="SEVERITY", help=f"{', '.join(severities)}: this or worse fails")
     add("--fail-on-outcome", action="append", metavar="NAME", help="fails at any severity: hsts.short")
     add_conformance_options(group)
+    add_requirement_options(group)
     add("--accept", action="append", metavar="NAME", help="outcome that passes: csp-present.missing")
     add("--allow-login", action="store_true", default=None, help="log-in page instead of the page passes")
     add("--baseline", type=Path, metavar="FILE", help="accepted findings: only new ones fail")

@@ -16,6 +16,7 @@ from website_scan.accessibility.standards import LEVELS
 from website_scan.command.conformance_options import GATE_LEVELS, STANDARDS
 from website_scan.command.errors import WrongUsage
 from website_scan.command.journey_options import tables
+from website_scan.command.requirement_options import read_table
 from website_scan.command.site_options import is_url, page_count
 from website_scan.command.viewing_options import widths_of_file
 from website_scan.findings import ScanType, Severity
@@ -77,6 +78,8 @@ def _resolve_paths(path: Path, options: dict[str, Any]) -> None:
     if "journey" in options:
         # Error messages quote lines of the file, so it must not be any file of the machine.
         options["journey"] = [_checked_file(path.parent, name, f"{path}: journey") for name in options["journey"]]
+    if "budget" in options:
+        options["budget"] = [_checked_file(path.parent, name, f"{path}: budget") for name in options["budget"]]
     if "serve" in options:
         options["serve"] = _checked_subfolder(path.parent, options["serve"], f"{path}: serve")
 
@@ -221,4 +224,6 @@ KEYS: Mapping[str, tuple[str, Callable[[object], Any]]] = {
     "allow-login": ("allow_login", _boolean),
     "baseline": ("baseline", _path),
     "serve": ("serve", _path),
+    "requirements": ("requirements", read_table),
+    "budget": ("budget", _texts),
 }

@@ -128,7 +128,8 @@ def _walk(journey: Journey, options: Options, network: Network) -> Walk:
 
 
 def _reports(journey: Journey, walk: Walk, options: Options, network: Network) -> list[CommandReport]:
-    judged = judge_states(journey, walk, options.types, network.policy, options.viewing)
+    extension = local.extension(options)
+    judged = judge_states(journey, walk, options.types, network.policy, options.viewing, extension=extension)
     reports = [
         scanned_report(redacted(result, network.credentials), options.preview_origin)
         for state in judged

@@ -18,6 +18,7 @@ from website_scan.command.scanned_reports import scanned_report
 from website_scan.command.terminal import write_err
 from website_scan.errors import Refusal
 from website_scan.evidence_cache import EvidenceCache, InMemoryEvidence
+from website_scan.extension import NO_EXTENSION, Extension
 from website_scan.local_scans import new_browser, scan_address
 from website_scan.net.client import Network
 from website_scan.net.credentials import OriginCredentials
@@ -119,7 +120,17 @@ def _visit(
         browser=browser(),
         shared=shared,
         viewing=options.viewing,
+        extension=extension(options),
     )
+
+
+def extension(options: Options) -> Extension:
+    """Return the checks of the user's requirements."""
+    if not options.requirements.rules:
+        return NO_EXTENSION
+    from website_scan.requirements.building import extension_of  # Few commands have requirements.
+
+    return extension_of(options.requirements)
 
 
 @cache

@@ -39,6 +39,10 @@ def run(arguments: Sequence[str], program: str = PROGRAM) -> int:
                 from website_scan.command import lists
 
                 return lists.run(arguments, program)
+            if list(arguments[:1]) == ["requirements"]:
+                from website_scan.command import translating
+
+                return translating.run(list(arguments[1:]), program)
             options = parse_arguments(arguments, program)
             if options.journeys and options.journeys.is_dry_run:
                 from website_scan.command.journey_preview import print_journeys

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from website_scan.check_ids import check_ids
 from website_scan.findings import ScanType
+from website_scan.requirements.model import is_own_check
 from website_scan.written_urls import written_host
 
 AXE_RULES = "https://dequeuniversity.com/rules/axe/4.10/"
@@ -61,8 +62,10 @@ def safe_link(url: object) -> str | None:
 def page_url(check_pages: str, check_id: str) -> str:
     """Return the URL of a check's documentation page.
 
-    Empty for removed checks, or if `check_pages` is empty.
+    Empty for removed checks, or if `check_pages` is empty. Own requirements have one page for all.
     """
+    if check_pages and is_own_check(check_id):
+        return f"{check_pages.removesuffix('checks/')}requirements"
     return f"{check_pages}{check_id}" if check_pages and check_id in _known_checks() else ""
 
 

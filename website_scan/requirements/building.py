@@ -39,27 +39,23 @@ OTHER_PAGES = NotApplicable("The requirement applies to other pages.")
 
 
 class Kind(NamedTuple):
-    """Kind of rules.
-
-    `check` makes the function of a rule's check. The outcomes are those of a rule with and without `absent`.
-    """
+    """Kind of rules. `check` makes the function of a rule's check."""
 
     check: Callable[[Any], Callable[..., Verdict]]
-    outcomes: tuple[str, ...]
     states: States = States.ALL
     # Only the content of HTML pages that are no error pages is judged.
     judges_content: bool = True
 
 
 KINDS: Mapping[type, Kind] = {
-    HeaderRule: Kind(header_check, ("missing", "different"), States.NAVIGATIONS, judges_content=False),
-    TextRule: Kind(text_check, ("missing",)),
-    ElementRule: Kind(element_check, ("missing",)),
-    FileRule: Kind(file_check, ("missing",), States.NONE, judges_content=False),
-    LinkRule: Kind(link_check, ("missing",)),
-    MetricRule: Kind(metric_check, ("above",)),
-    BytesRule: Kind(bytes_check, ("above",), States.NONE),
-    RequestsRule: Kind(requests_check, ("above",), States.NONE),
+    HeaderRule: Kind(header_check, States.NAVIGATIONS, judges_content=False),
+    TextRule: Kind(text_check),
+    ElementRule: Kind(element_check),
+    FileRule: Kind(file_check, States.NONE, judges_content=False),
+    LinkRule: Kind(link_check),
+    MetricRule: Kind(metric_check),
+    BytesRule: Kind(bytes_check, States.NONE),
+    RequestsRule: Kind(requests_check, States.NONE),
 }
 
 
@@ -79,11 +75,10 @@ def _check(rule: Rule, category: Category) -> Check:
     kind = KINDS[type(rule.condition)]
     is_absent = not isinstance(rule.condition, Limit) and rule.condition.absent
     is_metric = isinstance(rule.condition, MetricRule)
-    outcomes = ("present",) if is_absent else kind.outcomes
     declared = Declaration(
         rule.check_id,
         name=rule.name,
-        outcomes=dict.fromkeys(outcomes, f"Not met: {rule.name}"),
+        outcomes=dict.fromkeys(rule.outcomes, f"Not met: {rule.name}"),
         severity=rule.severity,
         # Each verdict has a fix with the values of the rule.
         fix="Change the page, or the requirement.",

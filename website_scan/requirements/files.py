@@ -22,6 +22,7 @@ from website_scan.security.evidence import NotFoundBaseline
 MAX_BODY_BYTES = 64 * 1024
 REQUEST_TIMEOUT_S = 10.0
 MAX_REDIRECTS = 5
+PROTECTED = frozenset({401, 403})
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 PROBE_NAME_DIGITS = 12
 
@@ -76,22 +77,24 @@ def file_probe(rules: Iterable[FileRule]) -> Probe:
 
 def _requests_for(rules: tuple[FileRule, ...]) -> Callable[..., OwnFiles]:
     def load_own_files(page: Page, baseline: NotFoundBaseline, network: Network) -> OwnFiles:
-        return OwnFiles({rule: _answer(rule, page.target, baseline, network) for rule in rules})
+        return OwnFiles({rule: _answer(rule, page, baseline, network) for rule in rules})
 
     return load_own_files
 
 
-def _answer(rule: FileRule, page: Target, baseline: NotFoundBaseline, network: Network) -> FileAnswer:
+def _answer(rule: FileRule, page: Page, baseline: NotFoundBaseline, network: Network) -> FileAnswer:
     try:
-        return _follow(rule, page, baseline, network)
+        return _follow(rule, page.target, baseline, network, has_credentials=page.has_credentials)
     except (NetError, SiteProtected, InvalidUrl) as refusal:
         return FileAnswer(refusal=refusal)
 
 
-def _follow(rule: FileRule, page: Target, baseline: NotFoundBaseline, network: Network) -> FileAnswer:
+def _follow(
+    rule: FileRule, page: Target, baseline: NotFoundBaseline, network: Network, *, has_credentials: bool
+) -> FileAnswer:
     target = page.join(rule.file)
     for hop in range(MAX_REDIRECTS + 1):
-        # The credentials of the page open a protected site, but a file that must not be there must be so for everyone.
+        # A file of the repository may choose the path, so the request has no credentials, which could change something.
         response = network.fetch(
             Request(
                 target,
@@ -99,13 +102,14 @@ def _follow(rule: FileRule, page: Target, baseline: NotFoundBaseline, network: N
                 max_bytes=MAX_BODY_BYTES,
                 timeout_s=REQUEST_TIMEOUT_S,
                 verify=False,
-                with_credentials=not rule.absent,
                 reuse=Reuse.ALLOWED,
             )
         )
         raise_if_rate_limited(response)
         if sign := detect_challenge(response):
             raise SiteProtected(f"The site's protection answered a further request: {sign}.")
+        if response.status in PROTECTED and has_credentials and not rule.absent:
+            raise SiteProtected("The site asks for credentials, which are not sent with requests for files.")
         location = response.headers.get("Location")
         if response.status not in REDIRECTS or not location:
             is_soft_404 = _is_like_missing_path(response, target, page, baseline)

@@ -148,6 +148,16 @@ class Rule:
         """ID of the rule's check, such as `own-imprint-is-linked`. It depends on the name only."""
         return CHECK_ID_PREFIX + _slug(self.name)
 
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        """Names of the outcomes that the rule's check can have, other than a pass."""
+        if isinstance(self.condition, Limit):
+            return ("above",)
+        if self.condition.absent:
+            return ("present",)
+        has_value = isinstance(self.condition, HeaderRule) and (self.condition.equals or self.condition.matches)
+        return ("missing", "different") if has_value else ("missing",)
+
     def json(self) -> RuleJson:
         """Return the rule as JSON, without optional fields that have their default."""
         rule: RuleJson = {"name": self.name, "severity": str(self.severity), "type": str(self.type)}
@@ -182,6 +192,19 @@ class Requirements:
 
         return read_requirements(data)
 
+    def __or__(self, other: Requirements) -> Requirements:
+        """Return a set with the rules of both, and the larger weight.
+
+        Raises ValueError, whose message is a sentence, if two rules have the same name or there are too many.
+        """
+        rules: list[RuleJson] = [*self.json()["rules"], *other.json()["rules"]]
+        return Requirements.from_json({"rules": rules, "weight": max(self.weight, other.weight)})
+
+    @property
+    def outcome_names(self) -> frozenset[str]:
+        """Names of all outcomes, such as `own-imprint-is-linked.missing`."""
+        return frozenset(f"{rule.check_id}.{outcome}" for rule in self.rules for outcome in rule.outcomes)
+
     @property
     def measured_checks(self) -> frozenset[str]:
         """IDs of the checks that measure speed: their verdicts may change although the site does not."""
@@ -190,6 +213,9 @@ class Requirements:
     def json(self) -> RequirementsJson:
         """Return the JSON form that `from_json` reads."""
         return {"weight": self.weight, "rules": [rule.json() for rule in self.rules]}
+
+
+NO_REQUIREMENTS = Requirements()
 
 
 def is_own_check(check_id: str) -> bool:
