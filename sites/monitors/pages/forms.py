@@ -29,6 +29,7 @@ from sites.monitors.requests import (
 )
 from sites.pages.channels import ALL, WebhookChoices, entered_webhook_ids, ticked_values
 from sites.pages.forms import CREDENTIAL_FIELDS, TargetForm, viewing_values_of
+from sites.pages.requirement_rows import requirement_values_of
 from sites.recipients import members_of
 from website_scan.errors import Refusal
 
@@ -104,7 +105,7 @@ class MonitorForm(IdempotentForm, TargetForm):
     }
     FIELDS_OF_PAGES = (
         *("scope", "url", "pages", "type", *TargetForm.SITE_FIELDS, "widths", "color_scheme"),
-        *(*CREDENTIAL_FIELDS, "forget_key"),
+        *("own_rows", "own_weight", "own_budget", *CREDENTIAL_FIELDS, "forget_key"),
     )
     journey = forms.CharField(required=False, widget=forms.HiddenInput)
     name = forms.CharField(
@@ -193,6 +194,7 @@ class MonitorForm(IdempotentForm, TargetForm):
         if journey is not None:
             self.fields["journey"].initial = journey.id
             self.fields["name"].help_text = "Shown in e-mails and lists. Leave it empty to use the journey's name."
+            self.requirement_rows = []
         for name in self.FIELDS_OF_PAGES if journey is not None else ("journey",):
             del self.fields[name]
         for kind in alerts.KINDS:
@@ -305,7 +307,7 @@ def initial_values_of(monitor: Monitor, emails: Sequence[str]) -> dict[str, Any]
         "emails": emails,
         "webhooks": ticked_values(monitor.webhook_ids),
     }
-    values |= viewing_values_of(monitor)
+    values |= {**viewing_values_of(monitor), **requirement_values_of(monitor)}
     if monitor.kind == Audit.Kind.SITE:
         values |= {"max_pages": monitor.max_pages, "discover": monitor.discover}
         values |= {"include": "\n".join(monitor.include), "exclude": "\n".join(monitor.exclude)}
