@@ -161,7 +161,7 @@ class RequirementsForm(forms.Form):
         min_value=0,
         max_value=MAX_WEIGHT,
         initial=0,
-        help_text=f"0 to {MAX_WEIGHT}, relative to the other categories of a report. With 0, they do not affect scores.",
+        help_text=f"0 to {MAX_WEIGHT}, relative to the other categories of a report. With 0, scores stay the same.",
     )
     own_budget = forms.CharField(
         label="Text of a budget.json or lighthouserc.json",
@@ -238,9 +238,8 @@ class RequirementsForm(forms.Form):
         ]
         read = read[: max(0, MAX_RULES - len(entered))]
         self._replace_rows([*entered, *read])
-        rows = (
-            f"{counted(len(read), 'requirement was', 'requirements were')} read. Nothing is saved yet: check the rows."
-        )
+        number = counted(len(read), "requirement was", "requirements were")
+        rows = f"{number} read. Nothing is saved yet: check the rows above, then save them."
         notes = [f"{note[:1].upper()}{note[1:]}." for note in translation.notes]
         if translation.under or any(not name.startswith("own-") for name in translation.outcomes):
             notes.append("Conditions on scores and on findings are not read: alerts of monitors are for them.")
