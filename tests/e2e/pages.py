@@ -210,7 +210,7 @@ PAGES: Mapping[str, PageRequest] = {
             "own-1-name": "Few scripts",
             "own-1-kind": "requests:script",
             "own-1-value": "20",
-            "own_budget": "{",
+            "own_budget": "not a file of Lighthouse",
         },
         status=400,
     ),

@@ -27,14 +27,14 @@ PRICE = {"name": "Prices have a currency", "severity": "high", "text": "EUR *"}
 FEW_SCRIPTS = {"name": "Few scripts", "severity": "high", "requests": "script", "at_most": 1}
 PAGE = "<!doctype html><html lang=en><title>Tea from Uji</title><main><h1>Tea</h1><p>Call us. {link}</p></main>"
 WITH_IMPRINT = Answer(PAGE.format(link="<a href=/imprint>Imprint</a>"), headers={"Content-Type": "text/html"})
-WITHOUT_IMPRINT = Answer(PAGE.format(link="Imprint"), headers={"Content-Type": "text/html"})
+WITHOUT_IMPRINT = Answer(PAGE.format(link="<a href=/about>Imprint</a>"), headers={"Content-Type": "text/html"})
 
 
 @pytest.fixture
 def shop(settings: Settings) -> Iterator[Site]:
     settings.SCAN_ALLOWED_NETWORKS = (ip_network("127.0.0.0/8"),)
     settings.SCAN_GAP_PER_DOMAIN_S = 0.0
-    with Site({"/": WITH_IMPRINT}) as running:
+    with Site({"/": WITH_IMPRINT, "/imprint": WITH_IMPRINT, "/about": WITH_IMPRINT}) as running:
         yield running
 
 
@@ -93,7 +93,7 @@ def test_monitor_with_own_requirements(owner: Member, shop: Site) -> None:
     assert "Not met: Imprint is linked" in card.text_content()
     assert report.xpath("//a[code='own-imprint-is-linked']/@href") == ["/docs/requirements"]
     difference = owner.api.get(f"/v1/report/{second.id}/diff?with={first.id}").json()
-    assert [finding["check"] for finding in difference["new"]] == ["own-imprint-is-linked"]
+    assert [finding["id"] for finding in difference["new"]] == ["own-imprint-is-linked"]
     audit = Audit.objects.order_by("created_at").last()
     assert audit is not None
     findings = owner.api.get(f"/v1/audits/{audit.id}/findings").json()["findings"]
@@ -119,4 +119,4 @@ def test_monitor_with_own_requirements(owner: Member, shop: Site) -> None:
     # A mute of an own requirement silences it.
     mute = {"check": "own-phone-number", "host": shop.url.partition("://")[2], "reason": "The shop has no phone."}
     assert owner.api.post("/v1/mutes", mute).status_code == 201
-    assert run_at(monitored, shop, Answer(PAGE.replace("Call us", "Write to us"))) == []
+    assert run_at(monitored, shop, Answer(PAGE.replace("Call us", "Write to us"), headers={"Content-Type": "text/html"})) == []
