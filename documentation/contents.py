@@ -132,6 +132,12 @@ GUIDES = (
         "mutes.md",
     ),
     Guide(
+        "requirements",
+        "Own requirements",
+        "Rules and budgets of your own, without code: headers, texts, links, files, metrics and sizes.",
+        "requirements.md",
+    ),
+    Guide(
         "webhooks",
         "Webhooks",
         "Receive events: verify signatures in Python, Node.js, Go, PHP or a shell, retries and the delivery log.",

@@ -71,7 +71,7 @@ def test_tables_of_options_are_complete() -> None:
 
 
 def test_configuration_example_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pages, site, journeys = re.findall(r"^```toml\n(.*?)^```$", DOC, re.MULTILINE | re.DOTALL)
+    pages, site, journeys, own = re.findall(r"^```toml\n(.*?)^```$", DOC, re.MULTILINE | re.DOTALL)
     monkeypatch.chdir(tmp_path)
     (tmp_path / NAME).write_text(pages)
     assert len(parse_arguments([]).urls) == 2
@@ -82,5 +82,10 @@ def test_configuration_example_is_accepted(tmp_path: Path, monkeypatch: pytest.M
     options = parse_arguments(["https://shop.example.com/"]).journeys
     assert options is not None
     assert [read.journey.title for read in options.read("")] == ["log-in", "Menu"]
-    documented = {*tomllib.loads(pages), *tomllib.loads(site), *tomllib.loads(journeys), "sitemap"}
+    (tmp_path / NAME).write_text(own)
+    (tmp_path / "budget.json").write_text('[{"timings": [{"metric": "speed-index", "budget": 4000}]}]')
+    outcomes = {"own-imprint-is-linked.missing", "own-speed-index.above"}
+    assert parse_arguments([]).fail_on_outcome == outcomes
+    examples = (pages, site, journeys, own)
+    documented = {"sitemap"}.union(*map(tomllib.loads, examples))
     assert documented == set(KEYS)

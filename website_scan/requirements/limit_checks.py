@@ -132,7 +132,11 @@ class _Files:
         files = Count(self.count, one, many)
         if self.left_out:
             summary = summary.replace("{weight}", "at least {weight}")
-        values: dict[str, Value] = {"files": files, "weight": Bytes(self.wire_bytes), "limit": limit}
+        weight: Value = Bytes(self.wire_bytes)
+        if value > at_most and weight.text == limit.text:
+            # Rounding must not make a value above the limit look equal to it.
+            weight, limit = Count(self.wire_bytes, "byte"), Count(int(at_most), "byte")
+        values: dict[str, Value] = {"files": files, "weight": weight, "limit": limit}
         largest = [file.place for file in sorted(self.files, key=lambda file: -file.wire_bytes)[:MAX_LISTED_FILES]]
         if value <= at_most:
             return set_values(Pass(summary, details=largest), values)

@@ -21,6 +21,7 @@ from website_scan.command.progress import ProgressLine
 from website_scan.command.remote import KEY, ServiceClient, scan_pages
 from website_scan.command.site_options import SiteOptions, SitePages
 from website_scan.findings import ScanType
+from website_scan.requirements.model import NO_REQUIREMENTS, Requirements
 from website_scan.viewing import Viewing
 
 Answer = tuple[int, dict[str, str], bytes]
@@ -220,6 +221,18 @@ def test_service_gets_the_chosen_viewing(fake: Fake, monkeypatch: pytest.MonkeyP
     assert list(scan_pages(options, ProgressLine())) == []
     body = json.loads(fake.requests[0][3])
     assert (body["widths"], body["color_scheme"]) == ([800], "dark")
+
+
+def test_service_gets_the_requirements(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY, "wss_key")
+    requirements = Requirements.from_json({"rules": [{"name": "Imprint is linked", "link": "/imprint"}]})
+    for used in (requirements, NO_REQUIREMENTS):
+        fake.answers = [json_answer(AUDIT), json_answer({"pages": [], "total": 0})]
+        options = Options(("https://example.com/",), requirements=used, server=fake.address)
+        assert list(scan_pages(options, ProgressLine())) == []
+    bodies = [json.loads(body) for method, _, _, body in fake.requests if method == "POST"]
+    assert Requirements.from_json(bodies[0]["requirements"]) == requirements
+    assert "requirements" not in bodies[1]
 
 
 def test_failed_audit_of_a_site_is_a_failed_scan(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -115,3 +115,8 @@ def test_requests_that_were_not_recorded_count() -> None:
     load = replace(LOAD, first=replace(LOAD.first, left_out=10))
     found = requests_check(RequestsRule(FileKind.TOTAL, 15))(page=page(), resources=Resources(()), load=load)
     assert message(found) == "The page is loaded with 16 files of at least 16 kB in all; allowed are 15."
+
+
+def test_value_just_above_the_limit_is_not_rounded() -> None:
+    found = bytes_check(BytesRule(FileKind.SCRIPT, 5999))(page=page(), resources=Resources(()), load=LOAD)
+    assert message(found) == "2 scripts have 6,000 bytes; allowed are 5,999 bytes."

@@ -56,9 +56,18 @@ def _add_group(group: Mapping[str, Any], builder: TranslationBuilder) -> None:
             assertions |= preset(name)
         else:
             builder.add_note(f"preset {excerpt(str(name), 40)}", f"Lighthouse CI has only {', '.join(PRESETS)}")
-    assertions |= {str(audit).replace(".", ":"): value for audit, value in raw.items()}
+    for audit, value in raw.items():
+        name = str(audit).replace(".", ":")
+        assertions[name] = _merged(assertions.get(name), value)
     for audit, value in assertions.items():
         _Assertion(audit, pages, builder, group.get("aggregationMethod")).add(value)
+
+
+def _merged(of_preset: Any, value: Any) -> Any:
+    """Return the assertion of a file over that of a preset. As in Lighthouse CI, it keeps options of the preset."""
+    if _is_pair(of_preset) and _is_pair(value) and isinstance(value[1], Mapping):
+        return value[0], {**of_preset[1], **value[1]}
+    return value
 
 
 class _Assertion:
@@ -76,7 +85,7 @@ class _Assertion:
     def add(self, value: Any) -> None:
         level, options = (value, {}) if isinstance(value, str) else (value if _is_pair(value) else (None, None))
         if not isinstance(options, Mapping):
-            self._note("it is not a level, or a list of a level and options")
+            self._note("it is neither a level nor a level with options")
             return
         if level not in LEVELS:
             self._builder.add_remark(
@@ -107,7 +116,7 @@ class _Assertion:
         elif audit in table.numbers:
             self._add_number(table)
         elif audit in table.outcomes:
-            self._add_outcomes(table.outcomes[audit])
+            self._add_outcomes(table)
         elif UPPER.search(audit):
             self._note("Lighthouse's audits have names in lower case, so it has no effect there either")
         else:
@@ -150,7 +159,8 @@ class _Assertion:
         if is_limit(min(limits)):
             self._add_limit(number.limit(min(limits)))
 
-    def _add_outcomes(self, names: tuple[str, ...]) -> None:
+    def _add_outcomes(self, table: Audits) -> None:
+        names = [outcome for name in table.outcomes[self._audit] for outcome in _outcomes(name)]
         options = {name: value for name, value in self._options.items() if name != "aggregationMethod"}
         if options.get("minScore") == 0:
             return
@@ -158,11 +168,13 @@ class _Assertion:
             self._note("the gate fails for a finding, not for the number of its places or for saved milliseconds")
         elif "minScore" in options and not is_limit(options["minScore"]):
             self._note("its minScore is not a number from 0 to 1")
+        elif self._is_error and self._audit in table.never_failing and "maxLength" not in options:
+            self._note(table.reason_of_never_failing.format(names=", ".join(names)))
         elif self._is_error and self._pages:
             self._note(WHOLE_SITE)
         elif self._is_error:
             # As a warning, findings are in the report anyway.
-            self._builder.add_outcomes(tuple(outcome for name in names for outcome in _outcomes(name)))
+            self._builder.add_outcomes(tuple(names))
 
     def _add_limit(self, condition: Condition) -> None:
         self._builder.add_limit(condition, self._pages, is_error=self._is_error)

@@ -8,7 +8,11 @@ from website_scan.crawl.discovery.patterns import pattern_fault
 from website_scan.requirements.reading import MAX_PATTERN_CHARACTERS
 
 MAX_CHARACTERS = 500
-ANY = re.compile(r"(?:\.|\[\^[^\]\\]{1,9}\])[*+]\??|\([.]\*\??\)")
+ANY = re.compile(r"\.[*+]\??|\(\.\*\??\)")
+# Characters up to the next slash.
+SEGMENT = re.compile(r"\[\^/[?#]*\][*+]\??")
+ANY_SEGMENT = "\0"
+REPEATED_END = re.compile(r"(?<![\\.\])])[A-Za-z0-9/_-]\*\Z")
 ESCAPED = re.compile(r"\\([^A-Za-z0-9])")
 LITERAL = re.compile(r"[^\\^$.|?*+()\[\]{}]")
 ORIGIN = re.compile(r"https?://[^/*]*(?=[/*]|\Z)", re.IGNORECASE)
@@ -39,11 +43,16 @@ def pattern_of_expression(expression: str) -> str | None:
     is_start = expression.startswith("^")
     is_end = expression.endswith("$") and not expression.endswith(r"\$")
     rest = expression[is_start : len(expression) - is_end].replace("https?:", "https:")
+    if not is_end:
+        # Nothing has to follow a repeated character at the end, as in `/blog/*`.
+        rest = REPEATED_END.sub("", rest)
     pieces = []
     position = 0
     while position < len(rest):
         if match := ANY.match(rest, position):
             pieces.append("*")
+        elif match := SEGMENT.match(rest, position):
+            pieces.append(ANY_SEGMENT)
         elif match := ESCAPED.match(rest, position):
             pieces.append(match[1])
         elif match := LITERAL.match(rest, position):
@@ -62,6 +71,7 @@ def pattern_of_expression(expression: str) -> str | None:
         pattern = pattern[origin.end() :] or "*"
     elif not is_start:
         pattern = f"*{pattern}"
+    pattern = pattern.replace(ANY_SEGMENT, "*")
     pattern = re.sub(r"\*+", "*", pattern if is_end else f"{pattern}*")
     return None if pattern in ("*", "/*") else _checked(pattern)
 
