@@ -16,7 +16,7 @@ from website_scan.findings import ScanType
 from website_scan.net.credentials import Credentials
 from website_scan.net.credentials import parse as parse_credentials
 from website_scan.net.targets import Target
-from website_scan.requirements.model import Requirements, RequirementsJson
+from website_scan.requirements.model import FileKind, Metric, Requirements, RequirementsJson
 from website_scan.viewing import COLOR_SCHEMES, MAX_WIDTH, MAX_WIDTHS, MIN_WIDTH, WIDTHS_RULE, Viewing, are_valid_widths
 
 
@@ -70,6 +70,10 @@ def color_scheme_field() -> Choice:
         help_text="Colour scheme that the browser prefers; default: light.",
         says=f"color_scheme must be one of {', '.join(COLOR_SCHEMES)}.",
     )
+
+
+# Names of the metrics and of the kinds of files that own requirements limit.
+METRICS, FILE_KINDS = list(map(str, Metric)), list(map(str, FileKind))
 
 
 class OwnRequirements(ItemField):

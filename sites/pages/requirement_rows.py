@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -52,7 +53,7 @@ KIND_CHOICES = [
     ("Size is at most", [(f"bytes:{kind}", f"Bytes of {name}") for kind, name in FILE_NAMES.items()]),
     ("Number is at most", [(f"requests:{kind}", f"Number of {name}") for kind, name in FILE_NAMES.items()]),
 ]
-CONDITION_CHOICES = [(PRESENT, "Must be there"), (ABSENT, "Must not be there")]
+CONDITION_CHOICES = [(PRESENT, "Required"), (ABSENT, "Not allowed")]
 # Fields of the row by fields of the rule, in whose errors their labels replace the names.
 ROW_FIELDS = {"name": "name", "pages": "pages", "type": "type", "severity": "severity", "absent": "condition"}
 RULE_LABEL = re.compile(r"Rule (\d+)(?: \(“.*?”\))?: ", re.DOTALL)
@@ -249,7 +250,7 @@ class RequirementsForm(forms.Form):
     def _replace_rows(self, values: Sequence[Mapping[str, Any]]) -> None:
         number = min(len(values) + EMPTY_ROWS, MAX_RULES + EMPTY_ROWS)
         data = {name: self.data[name] for name in self.data if not name.startswith("own-")}
-        changed = self.data.copy()
+        changed: Any = copy.copy(self.data)  # A copy of a QueryDict can be changed.
         for name in set(changed) - data.keys():
             del changed[name]
         for position, row in enumerate(values):
