@@ -104,7 +104,7 @@ class RequirementRow(forms.Form):
 
     @property
     def is_empty(self) -> bool:
-        return not any(self[name].value() for name in ("name", "kind", "value", "pages"))
+        return not any(str(self[name].value() or "").strip() for name in ("name", "kind", "value", "pages"))
 
     @property
     def is_filled(self) -> bool:

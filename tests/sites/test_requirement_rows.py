@@ -78,7 +78,7 @@ def test_form_has_three_empty_rows_but_no_more_than_the_limit() -> None:
 
 
 def test_empty_and_removed_rows_are_no_rules() -> None:
-    form = RequirementsForm(entered({"severity": "high"}, {**ROW, "remove": "on"}, {"condition": "absent"}))
+    form = RequirementsForm(entered({"severity": "high", "name": " ", "pages": "\n"}, {**ROW, "remove": "on"}, {"condition": "absent"}))
     assert form.is_valid()
     assert form.requirements is None
 
