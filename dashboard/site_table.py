@@ -17,7 +17,7 @@ from infrastructure.web import keyset
 from infrastructure.web.keyset import LinkedPage
 from infrastructure.web.selections import Outcome, apply_to_each
 from infrastructure.web.sorted_rows import Column, Source, columns_of, sort_choices, sorted_page
-from scans.check_catalogue import check_name, entries
+from scans.check_catalogue import check_name, is_check_id
 from scans.models import Scan
 from scans.policy import scan_policy
 from sites.audits.requests import AuditRequest, targets_of
@@ -156,8 +156,9 @@ def _states(caller: Caller, hosts: Sequence[str]) -> list[SiteState]:
 def _filters(query: Mapping[str, str]) -> dict[str, str]:
     """Return the valid filters of a query string by name."""
     text, tag = keyset.search_text(query).lower(), query.get("tag", "").replace("\0", "").strip()[:60]
-    allowed = {"state": LEVELS, "grade": GRADES, "type": TYPES, "check": entries()}
-    values = {"q": text, "tag": tag}
+    allowed = {"state": LEVELS, "grade": GRADES, "type": TYPES}
+    check = query.get("check", "")
+    values = {"q": text, "tag": tag, "check": check if is_check_id(check) else ""}
     values |= {name: value for name, choices in allowed.items() if (value := query.get(name, "")) in choices}
     return {name: value for name, value in values.items() if value}
 

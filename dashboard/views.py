@@ -33,6 +33,7 @@ from infrastructure.web import charts
 from infrastructure.web.keyset import search_text
 from scans import services
 from scans.models import INDEXED_URL_LENGTH, Scan, path_of
+from scans.own_requirements import requirements_of_scan
 from scans.policy import scan_policy
 from scans.requests import ScanRequest
 from sites.audits.services import cancel_audit, find_audit
@@ -160,7 +161,7 @@ def scan_new(request: MemberRequest) -> HttpResponse:
 @known
 @session_suffices("the organization's own work, which all members see")
 def scan_again(request: MemberRequest, scan_id: str) -> HttpResponse:
-    """Start a new scan with an earlier scan's page, type, credentials, widths and colour scheme.
+    """Start a new scan with an earlier scan's page, type, credentials, widths, colour scheme and own requirements.
 
     States of journeys are only reached by another run.
     """
@@ -171,7 +172,8 @@ def scan_again(request: MemberRequest, scan_id: str) -> HttpResponse:
     try:
         refuse_over_rate_or_in_maintenance(request)
         scan_target = parse_target(scan.url, scan_policy())
-        scan_request = ScanRequest(scan_target, ScanType(scan.type), scan.credentials, scan.chosen_viewing)
+        scan_type, requirements = ScanType(scan.type), requirements_of_scan(scan.id)
+        scan_request = ScanRequest(scan_target, scan_type, scan.credentials, scan.chosen_viewing, requirements)
         created = services.create_scan(caller=caller, request=scan_request)
     except Refusal as refusal:
         messages.error(request, f"The scan was not started. {refusal}")

@@ -20,6 +20,8 @@ class AuditSql:
     audit_of_scan: str = "NULL::text"
     # SQL expression for the ID of the scan's audit if the audit is a run of a journey, else NULL.
     journey_run_of_scan: str = "NULL::text"
+    # SQL expression for the own requirements of the scan, or of its audit if it belongs to one.
+    requirements_of_scan: str = "scan.requirements"
     # SQL query that returns the IDs of all pages of the audit %(audit)s, for `audit_page_id IN`.
     pages_of_audit: str = "SELECT NULL::bigint WHERE FALSE"
     # SQL query for the number of slots in which the worker %(worker)s currently discovers pages of audits.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -18,9 +19,16 @@ from scans.check_entries import Cap, OutcomeEntry
 from scans.check_entries import CheckEntry as CheckEntry
 from scans.plug_ins import enabled_plug_ins
 from website_scan.findings import ScanType
+from website_scan.requirements.model import CHECK_ID_PREFIX, is_own_check
 
 if TYPE_CHECKING:
     from website_scan.plugins.registry import UsedPlugIn
+
+# Every ID that an own requirement can have. Which requirements exist depends on the organization, and they may change.
+OWN_CHECK = re.compile(rf"{CHECK_ID_PREFIX}[a-z0-9]+(?:-[a-z0-9]+)*")
+MAX_CHECK_ID_CHARACTERS = 80
+# Outcomes of the checks of own requirements, of which each has one or two.
+OWN_OUTCOMES = ("missing", "different", "present", "above")
 
 
 def entries() -> dict[str, CheckEntry]:
@@ -60,19 +68,39 @@ def _own_entries() -> dict[str, CheckEntry]:
     return {entry.id: entry for entry in entries_of_checks}
 
 
-def check_name(check_id: str) -> str:
-    """Return the name of a check, or its ID if the check was removed from the catalogue."""
+def is_check_id(text: str) -> bool:
+    """Return True for the ID of a check of the catalogue, and for every ID that an own requirement can have."""
+    return text in entries() or (len(text) <= MAX_CHECK_ID_CHARACTERS and OWN_CHECK.fullmatch(text) is not None)
+
+
+def outcomes_of_check(check_id: str) -> list[str]:
+    """Return the names of all outcomes that a check has. Those of an own requirement are some of the returned ones."""
     entry = entries().get(check_id)
-    return entry.name if entry else check_id
+    if entry is None:
+        return list(OWN_OUTCOMES) if is_own_check(check_id) else []
+    return [outcome.name for outcome in entry.outcomes]
+
+
+def check_name(check_id: str) -> str:
+    """Return the name of a check.
+
+    It is the ID if the check was removed from the catalogue. That of an own requirement is read from its ID, which
+    has the words of the name.
+    """
+    if entry := entries().get(check_id):
+        return entry.name
+    if is_own_check(check_id):
+        return check_id.removeprefix(CHECK_ID_PREFIX).replace("-", " ").capitalize()
+    return check_id
 
 
 def failure_title(check_id: str, name: str = "") -> str:
     """Return the title under which failures of a check are counted: that of its most common outcome.
 
-    Returns `name`, or the ID, if the check was removed from the catalogue.
+    Returns `name`, or what `check_name` returns, if the catalogue does not have the check.
     """
     entry = entries().get(check_id)
-    return entry.found if entry else name or check_id
+    return entry.found if entry else name or check_name(check_id)
 
 
 def check_page(check_id: str) -> str:

@@ -23,9 +23,9 @@ from website_scan.ids import is_id
 COLUMNS = (
     *("id", "type", "url", "status", "score", "grade", "created_at", "started_at", "completed_at"),
     *("percent", "phase", "checks_done", "checks_total", "skipped_checks"),
-    *("error_code", "error_message", "credential_names", "viewing"),
+    *("error_code", "error_message", "credential_names", "viewing", "requirements"),
 )
-JSON_COLUMNS = ("skipped_checks", "credential_names", "viewing")
+JSON_COLUMNS = ("skipped_checks", "credential_names", "viewing", "requirements")
 SCAN_QUERY = f"""
     SELECT {", ".join(COLUMNS)} FROM scans_scan WHERE organization_id = %(organization)s AND id = %(id)s
 """  # noqa: S608  # built from constants only

@@ -9,12 +9,14 @@ from typing import Any
 from rest_framework import serializers
 
 from infrastructure.api.inputs import Address, Choice, Chosen, Input, SingleMessage, Whole, refusal_as_error
+from infrastructure.api.typed import ItemField
 from scans.models import Scan
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType
 from website_scan.net.credentials import Credentials
 from website_scan.net.credentials import parse as parse_credentials
 from website_scan.net.targets import Target
+from website_scan.requirements.model import FileKind, Metric, Requirements, RequirementsJson
 from website_scan.viewing import COLOR_SCHEMES, MAX_WIDTH, MAX_WIDTHS, MIN_WIDTH, WIDTHS_RULE, Viewing, are_valid_widths
 
 
@@ -70,6 +72,29 @@ def color_scheme_field() -> Choice:
     )
 
 
+# Names of the metrics and of the kinds of files that own requirements limit.
+METRICS, FILE_KINDS = list(map(str, Metric)), list(map(str, FileKind))
+
+
+class OwnRequirements(ItemField):
+    """Serializer field for own requirements. Its value is None for a set without rules."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            RequirementsJson,
+            required=False,
+            allow_null=True,
+            help_text="Own requirements that the pages must fulfil. Null, like a set without rules: none.",
+        )
+
+    def to_internal_value(self, data: object) -> Requirements | None:
+        try:
+            requirements = Requirements.from_json(data)
+        except ValueError as error:
+            raise serializers.ValidationError(f"requirements: {error}") from None
+        return requirements if requirements.rules else None
+
+
 def viewing_of(values: Mapping[str, Any], current: Viewing | None = None) -> Viewing | None:
     """Return the widths and colour scheme of a valid body, with those of `current` for missing fields."""
     usual = current or Viewing()
@@ -82,13 +107,15 @@ def viewing_of(values: Mapping[str, Any], current: Viewing | None = None) -> Vie
 class ScanRequest:
     """Request for a scan of one page.
 
-    Its credentials are sent to the target's origin only. `viewing` is None if the usual one applies.
+    Its credentials are sent to the target's origin only. `viewing` is None if the usual one applies, and `requirements`
+    is None without own requirements.
     """
 
     target: Target
     type: ScanType
     credentials: Credentials | None = None
     viewing: Viewing | None = None
+    requirements: Requirements | None = None
 
 
 class BasicAuthSerializer(serializers.Serializer[Any]):
@@ -132,6 +159,13 @@ class ScanRequestSerializer(Input):
     request = CredentialsSerializer(required=False, allow_null=True)
     widths = Widths(required=False)
     color_scheme = color_scheme_field()
+    requirements = OwnRequirements()
 
     def validate(self, values: dict[str, Any]) -> ScanRequest:
-        return ScanRequest(values["url"], ScanType(values["type"]), values.get("request"), viewing_of(values))
+        return ScanRequest(
+            values["url"],
+            ScanType(values["type"]),
+            values.get("request"),
+            viewing_of(values),
+            values.get("requirements"),
+        )

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Annotated, NotRequired, Protocol, TypedDict
 
 from accounts.usage import Quota
+from infrastructure.api.typed import in_order
 from scans.models import Scan
 from website_scan.json_types import (
     Count,
@@ -20,6 +21,7 @@ from website_scan.json_types import (
     identifier,
     values,
 )
+from website_scan.requirements.model import RequirementsJson
 from website_scan.timestamps import timestamp
 from website_scan.viewing import COLOR_SCHEMES, ColorScheme
 
@@ -77,7 +79,8 @@ class CredentialNames(TypedDict):
 class ScanDetail(ScanSummary):
     """Response of POST /v1/scan and GET /v1/scan/:id. `request` is present only if the scan has credentials.
 
-    `widths` and `color_scheme` are present only if the request had one of them.
+    `widths` and `color_scheme` are present only if the request had one of them, and `requirements` only if it had some.
+    Scans of an audit have the requirements of the audit, and no such field.
     """
 
     started_at: Timestamp | None
@@ -88,6 +91,7 @@ class ScanDetail(ScanSummary):
     request: NotRequired[CredentialNames]
     widths: NotRequired[Widths]
     color_scheme: NotRequired[ColorSchemeName]
+    requirements: NotRequired[RequirementsJson]
 
 
 @component("QuotaObject")
@@ -188,7 +192,14 @@ def scan_detail_of(scan: Scan) -> ScanDetail:
         scan_json["request"] = credential_names_of(scan.credential_names)
     if scan.viewing is not None:
         scan_json["widths"], scan_json["color_scheme"] = scan.viewing["widths"], scan.viewing["color_scheme"]
+    if scan.requirements is not None:
+        scan_json["requirements"] = requirements_json_of(scan.requirements)
     return scan_json
+
+
+def requirements_json_of(requirements: RequirementsJson) -> RequirementsJson:
+    """Return stored own requirements with their fields in the order of the API."""
+    return in_order(RequirementsJson, requirements)
 
 
 def failure_of(row: HasError) -> ScanFailure | None:

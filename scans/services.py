@@ -18,7 +18,8 @@ from accounts.models import ActivityEvent, Membership, User
 from infrastructure.api.idempotency import Once
 from infrastructure.logging import request_id
 from scans.idempotency_records import Created, created_once
-from scans.models import Scan, credential_columns, stored_viewing
+from scans.models import Scan, credential_columns, stored_requirements, stored_viewing
+from scans.own_requirements import requirements_of_scan
 from scans.reachability import refuse_unreachable, running_tests
 from scans.requests import ScanRequest
 from scans.schemas import ScanDetail, scan_detail_of
@@ -78,6 +79,7 @@ def _create_scan(caller: Caller, request: ScanRequest) -> ScanDetail:
             addresses=addresses,
             request_id=request_id(),
             viewing=stored_viewing(request.viewing),
+            requirements=stored_requirements(request.requirements),
             **credential_columns(request.credentials),
         )
         activity.record_by_caller(caller, "scan.created", scan.url, scan=scan.id, type=str(scan.type))
@@ -160,4 +162,11 @@ def _create_replacement(failed: Scan, now: datetime) -> Scan:
     )
     values = {column: getattr(failed, column) for column in columns}
     period = usage.month_of(now)
-    return Scan.objects.create(**values, created_at=now, enqueued_at=now, period=period, request_id=request_id())
+    return Scan.objects.create(
+        **values,
+        requirements=stored_requirements(requirements_of_scan(failed.id)),
+        created_at=now,
+        enqueued_at=now,
+        period=period,
+        request_id=request_id(),
+    )

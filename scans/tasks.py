@@ -25,12 +25,12 @@ from scans import credentials
 from scans.addresses import known_addresses
 from scans.browser import CpuMeter, browser, close_browser, warm_browser
 from scans.models import SCAN_LEASE, EndedScan, Scan
-from scans.plug_ins import scan_extension
 from scans.policy import scan_policy
 from scans.signals import page_loaded, slot_freed
 from scans.visits import claims, journeys, tallies
 from scans.visits.origin_evidence import OriginEvidence
 from scans.visits.other_sites import OtherSites
+from scans.visits.own_checks import extension_of_visit
 from scans.visits.queue import QUEUES, Worker
 from scans.visits.shared_addresses import enter_addresses
 from scans.visits.shared_responses import answers_of
@@ -205,7 +205,7 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> journeys.Finish:
                 origin_evidence,
                 publish_page,
                 claim.viewing,
-                scan_extension(),
+                extension_of_visit(claim),
             )
         if network.refused:
             count(EGRESS_REFUSED, "scan", by=len(network.refused))

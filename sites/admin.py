@@ -80,7 +80,8 @@ class JourneyAdmin(ReadOnlyAdmin):
     ids = {"jny": "id__startswith", "aud": "runs__id__startswith"}
     search_help_text = "The beginning of the ID of a journey or one of its runs, or an organization's slug."
     fields = (
-        *("id", "organization", "api_key", "created_by", "created_at", "name", "start_url", "site", "types", "viewing"),
+        *("id", "organization", "api_key", "created_by", "created_at", "name", "start_url", "site", "types"),
+        *("viewing", "requirements"),
         *("identity_providers", "secret_names", "proof_method", "proven_scope", "proven_at", "runs", "recording"),
     )
 
@@ -102,7 +103,7 @@ class MonitorAdmin(ReadOnlyAdmin):
         *("id", "organization", "api_key", "created_by", "created_at", "name", "page", "kind", "url", "types", "state"),
         *("every", "at", "day", "timezone", "next_run_at", "paused_at", "pause_reason", "failing_since", "results"),
         *("last_runs", "audits", "alert", "recipients", "webhook_ids", "certificate_expires_at", "certificate_host"),
-        *("journey", "discover", "include", "exclude", "max_pages", "viewing", "credential_names"),
+        *("journey", "discover", "include", "exclude", "max_pages", "viewing", "requirements", "credential_names"),
     )
 
     @admin.display(description="url")
@@ -152,7 +153,7 @@ class SiteListAdmin(ReadOnlyAdmin):
     fields = (
         *("id", "organization", "api_key", "created_by", "created_at", "name", "page", "entries_count", "types"),
         *("pages_per_entry", "every", "window_hours", "timezone", "next_run_at", "last_runs", "shares", "recipients"),
-        *("webhook_ids", "viewing", "credential_names"),
+        *("webhook_ids", "viewing", "requirements", "credential_names"),
     )
 
     @admin.display(description="page")

@@ -10,6 +10,7 @@ from django.db.models import F, QuerySet
 
 from accounts import access
 from accounts.export.kinds import Kind
+from scans.schemas import requirements_json_of
 from sites.assessments.documents.json_report import report_and_log_chunks
 from sites.audits import exports
 from sites.audits.muting import AuditMutes
@@ -41,7 +42,8 @@ def _audit_rows(organization_id: int) -> QuerySet[Audit]:
 
 
 def _audit_summary(audit: Audit) -> dict[str, Any]:
-    return {**audit_summary_of(audit), "run_of": audit.run_of or None, **_creator(audit)}
+    own = {} if audit.requirements is None else {"requirements": requirements_json_of(audit.requirements)}
+    return {**audit_summary_of(audit), **own, "run_of": audit.run_of or None, **_creator(audit)}
 
 
 def _creator(row: Audit | Journey | Monitor | SiteList) -> dict[str, str | None]:

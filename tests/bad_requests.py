@@ -519,6 +519,29 @@ def viewings(operation: Operation) -> Iterator[BadRequest]:
     yield from operation.values("color_scheme", None, "", "Dark", "sepia", 1, ["dark"])
 
 
+def requirements(operation: Operation) -> Iterator[BadRequest]:
+    """Yield requests with invalid own requirements."""
+    rule = {"name": "Imprint", "link": "/imprint"}
+    yield from operation.values("requirements", [], "x", 5, {}, {"rules": {}}, {"rules": [5]}, {"rule": [rule]})
+    yield from operation.values("requirements", *({"rules": [rule], "weight": weight} for weight in (-1, 101, "1")))
+    changes: tuple[dict[str, Any], ...] = (
+        {"name": ""},
+        {"name": "x\x00"},
+        {"name": "\ud800"},
+        {"link": "imprint"},
+        {"text": "Imprint"},
+        {"at_most": 5},
+        {"severity": "urgent"},
+        {"type": "speed"},
+        {"pages": ["shop"]},
+        {"colour": "red"},
+    )
+    yield from operation.values("requirements", *({"rules": [{**rule, **change}]} for change in changes))
+    yield from operation.values("requirements", {"rules": [rule, rule]})
+    many = [{**rule, "name": f"Imprint {number}"} for number in range(51)]
+    yield operation.named_request("requirements: 51 rules", requirements={"rules": many})
+
+
 def first_of_each_field(bad_requests: Iterable[BadRequest], limit: int = 1) -> Iterator[BadRequest]:
     """Yield at most `limit` requests per field."""
     count_by_field: Counter[str] = Counter()
@@ -570,6 +593,7 @@ def audit_requests(operation: Operation) -> Iterator[BadRequest]:
     yield from site.fields({"site": "http://localhost/", "max_pages": 0}, {"site": "ftp://a/", "discover": []})
     yield from site.fields({"max_pages": 0, "discover": []}, {"include": 5, "exclude": 5, "max_pages": 0})
     yield from viewings(operation)
+    yield from first_of_each_field(requirements(operation))
     yield operation.named_request("page: nowhere", page=NOWHERE)
     yield site.named_request("site: nowhere", site=NOWHERE)
     yield operation.named_request("page: private when resolved", page="https://private.example.com/")
@@ -649,6 +673,7 @@ def scan_group() -> Iterator[BadRequest]:
     yield from keys(POST_SCAN)
     yield from credentials(POST_SCAN)
     yield from viewings(POST_SCAN)
+    yield from requirements(POST_SCAN)
     yield POST_SCAN.request("without quota", body=POST_SCAN.valid_body, caller="bare")
     yield POST_SCAN.request("without a place", body=POST_SCAN.valid_body, caller="placeless")
 
@@ -782,6 +807,7 @@ def monitors_of_journeys(operation: Operation) -> Iterator[BadRequest]:
     journeys = (None, 5, "jny_1", "{no_journey}", "{foreign_journey}", "{journey}", "{proven_journey}")
     yield from operation.fields(*({**without_page, "journey": journey} for journey in journeys))
     options: list[dict[str, Any]] = [{"types": ["seo"]}, {"request": {}}, {"max_pages": 5}, {"widths": [412]}]
+    options.append({"requirements": {"rules": []}})
     options += [{"alert": 5}, {"day": 1}]
     yield from operation.fields(*({**without_page, "journey": "{journey}", **option} for option in options))
 
@@ -791,6 +817,7 @@ def monitor_group() -> Iterator[BadRequest]:
     yield from first_of_each_field(credentials(PATCH_MONITOR))
     yield from first_of_each_field(monitor_requests(PATCH_MONITOR))
     yield from first_of_each_field(viewings(PATCH_MONITOR))
+    yield from first_of_each_field(requirements(PATCH_MONITOR))
     yield from PATCH_MONITOR.values("page", None, "", "ftp://a/", "http://localhost/", "https://example.com:22/")
     yield from PATCH_MONITOR.values("pages", None, PAGE, [], [5], ["http://localhost/"])
     yield from PATCH_MONITOR.values("types", [], ["speed"], "seo", 5)
@@ -901,6 +928,7 @@ def list_requests(operation: Operation) -> Iterator[BadRequest]:
     yield from operation.values("notify.emails", ["eve@example.net"])
     yield from operation.values("notify.webhooks", None, 1, "true", {}, [5], ["{no_webhook}"])
     yield from first_of_each_field(viewings(operation))
+    yield from first_of_each_field(requirements(operation))
 
 
 def entries_group() -> Iterator[BadRequest]:
@@ -1053,6 +1081,7 @@ def journey_requests(operation: Operation) -> Iterator[BadRequest]:
     yield from operation.values("judge", None, 5, "", "all", "Steps")
     yield from operation.values("types", None, [], ["speed"], "seo")
     yield from operation.values("widths", None, [], [1], ["412"])
+    yield from first_of_each_field(requirements(operation))
     yield from operation.values("color_scheme", None, "sepia")
     yield from operation.values("secrets", None, True, "password", [], {"password": ""}, {"password": 5}, {"a b": "c"})
     yield from operation.values("secrets", {"pin": "1234"}, {"Password": "a"}, {"password": "a\u0000"}, {"\ud800": "a"})
@@ -1131,6 +1160,7 @@ def mutes_group() -> Iterator[BadRequest]:
     yield from POST_MUTE.fields({"check": 5, "host": 5, "reason": 5}, {"check": "x", "reason": ""})
     yield from POST_MUTE.fields({"reason": "", "expires_at": 5})
     yield from POST_MUTE.values("check", None, 5, "", "HSTS", "hsts ", "no-such-check", "hsts\x00", "\ud800", ["hsts"])
+    yield from POST_MUTE.values("check", "own-", "own-A", "own-a--b", "own-a\n", f"own-{'a' * 80}")
     yield from POST_MUTE.values(
         "host", *NON_STRING_VALUES, "", "https://example.com", "example.com/", "example.com?q", "#"
     )

@@ -105,5 +105,7 @@ SPECTACULAR_SETTINGS = {
         "StateRule": "sites.journeys.requests.STATE_RULES",
         "ProofMethod": "sites.models.Journey.Proof",
         "MutedPages": "sites.audits.schemas.MUTED_PAGES",
+        "RequiredMetric": "scans.requests.METRICS",
+        "RequiredFiles": "scans.requests.FILE_KINDS",
     },
 }

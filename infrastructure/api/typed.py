@@ -80,13 +80,14 @@ class TypedDictSchema(OpenApiSerializerExtension):
 class ItemField(serializers.Field[Any, Any, Any, Any]):
     """Field for list items of any type that `schema_of` supports. drf-spectacular requires a serializer field."""
 
-    def __init__(self, document: Any) -> None:
-        super().__init__()
+    def __init__(self, document: Any, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
         self.document = document
 
 
 class ItemFieldSchema(OpenApiSerializerFieldExtension):
     target_class = ItemField
+    match_subclasses = True
 
     def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> Schema:
         return schema_of(self.target.document, auto_schema, direction)

@@ -9,7 +9,8 @@ from django.http import QueryDict
 from django.utils.text import Truncator
 
 from infrastructure.web.forms import HintedLabel, RefusalForm
-from reports.mutes.requests import MAX_DURATION, MAX_PATH_LENGTH, MAX_REASON_LENGTH, MuteRequest, outcomes_of_check
+from reports.mutes.requests import MAX_DURATION, MAX_PATH_LENGTH, MAX_REASON_LENGTH, MuteRequest
+from scans.check_catalogue import outcomes_of_check
 from website_scan.report.places import describe_places
 from website_scan.report_json import ExportedFinding
 

@@ -9,10 +9,8 @@ from typing import Any, Self
 
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.inputs import Input, Lines, Moment, Pattern, Text, checked, refusal_as_error
-from scans.check_catalogue import entries
+from scans.check_catalogue import is_check_id, outcomes_of_check
 from scans.policy import scan_policy
-from website_scan.check_ids import check_ids
-from website_scan.findings import ScanType
 from website_scan.json_types import FINGERPRINT
 from website_scan.net.errors import Blocked
 from website_scan.net.targets import InvalidUrl, parse_target
@@ -84,12 +82,6 @@ class MuteRequest:
         return cls(check, host, path.rstrip("/"), outcome, fingerprint, reason, expires_at)
 
 
-def outcomes_of_check(check_id: str) -> list[str]:
-    """Return the names of all outcomes that a check has."""
-    entry = entries().get(check_id)
-    return [outcome.name for outcome in entry.outcomes] if entry else []
-
-
 def validate_mute_end(end: datetime, now: datetime) -> datetime:
     """Validate and return a mute's end.
 
@@ -105,11 +97,9 @@ class MuteRequestSerializer(Input):
     """The body of POST /v1/mutes."""
 
     check = Text(
-        help_text="The ID of a check, such as `hsts`.",
+        help_text="The ID of a check, such as `hsts`, or of an own requirement, such as `own-imprint-is-linked`.",
         says="check must be the ID of a check, such as hsts. Exports of reports and the docs name them.",
-        accepts=lambda check_id: (
-            any(check_id in check_ids(scan_type) for scan_type in ScanType) or check_id in entries()
-        ),
+        accepts=is_check_id,
     )
     host = Text(
         help_text="The host, as in reports; with the port if that is not the default.",

@@ -2,6 +2,7 @@
 
 from scans.models.credentials import WithCredentials, credential_columns
 from scans.models.records import BlockedDomain, DomainTurn, EndedScan, IdempotencyRecord, ScanCount, ScanTally, Turn
+from scans.models.requirements import WithRequirements, stored_requirements
 from scans.models.scan import INDEXED_URL_LENGTH, KEPT, SCAN_LEASE, WITHOUT_LEASE, Scan, path_of, report_path
 from scans.models.viewing import WithViewing, stored_viewing
 
@@ -19,9 +20,11 @@ __all__ = [
     "ScanTally",
     "Turn",
     "WithCredentials",
+    "WithRequirements",
     "WithViewing",
     "credential_columns",
     "path_of",
     "report_path",
+    "stored_requirements",
     "stored_viewing",
 ]  # fmt: skip

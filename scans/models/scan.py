@@ -21,6 +21,7 @@ from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Organization
 from infrastructure.leases import Lease, Leased
 from scans.models.credentials import WithCredentials
 from scans.models.domain import MAX_ADDRESS_LENGTH, MAX_NAME_LENGTH, DomainField
+from scans.models.requirements import WithRequirements
 from scans.models.viewing import WithViewing
 from website_scan.ids import new_scan_id
 
@@ -83,11 +84,12 @@ class ScanQuerySet(models.QuerySet["Scan"]):
         return self.filter(WITHOUT_LEASE)
 
 
-class Scan(WithCredentials, WithViewing, Leased):
+class Scan(WithCredentials, WithViewing, WithRequirements, Leased):
     """Scan of one page for one type.
 
     The status is queued → scanning → completed | partial | failed. Scans of several types that examine a page together
     are a visit. A worker claims the lead scan for all of them, and the other scans pass through the same states.
+    `requirements` is null for scans of an audit, which have those of the audit.
     """
 
     class Type(models.TextChoices):

@@ -74,7 +74,8 @@ def claim_sql() -> str:
         RETURNING scan.id, scan.type, scan.url, scan.organization_id, scan.host,
             CASE WHEN scan.is_background THEN {audit_sql().audit_of_scan} END,
             scan.request_id, scan.attempts, scan.addresses, scan.credential_names IS NOT NULL,
-            scan.viewing::text, CASE WHEN scan.is_of_journey THEN {audit_sql().journey_run_of_scan} END
+            scan.viewing::text, CASE WHEN scan.is_of_journey THEN {audit_sql().journey_run_of_scan} END,
+            ({audit_sql().requirements_of_scan})::text
     """  # noqa: S608  # of constants
 
 
@@ -106,7 +107,8 @@ class ScanClaim:
     `audit_id` is empty except in an audit of several pages. `request_id` is the ID of the HTTP request that created the
     visit, if any. `attempt` counts from 1. `addresses` are the known addresses of the host. If `has_credentials`, the
     scans send credentials. `viewing` is None if nobody has chosen one. `journey_run_id` is the ID of the audit if it is
-    a run of a journey, and else empty.
+    a run of a journey, and else empty. `requirements` is the JSON text of own requirements, empty without any. Only the
+    visit reads it, because an error of the claim would stop the queue.
     """
 
     scan_id: str
@@ -122,6 +124,7 @@ class ScanClaim:
     has_credentials: bool = False
     viewing: Viewing | None = None
     journey_run_id: str = ""
+    requirements: str = ""
 
 
 def claim_next(scan_id: str, worker: Worker) -> ScanClaim | None:
@@ -174,7 +177,7 @@ def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # 
     rows = fetch(claim_sql(), {"scan": scan_id, "token": token, "worker": worker.name[:100]})
     lead, *others = sorted(rows, key=lambda row: (row[0] != scan_id, row[0]))
     _, scan_type, url, organization_id, host, audit_id, request_id, attempt, addresses, has_credentials, *further = lead
-    viewing, journey_run_id = further
+    viewing, journey_run_id, requirements = further
     return ScanClaim(
         scan_id,
         token,
@@ -189,6 +192,7 @@ def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # 
         has_credentials,
         Viewing.from_json(json.loads(viewing)) if viewing else None,
         journey_run_id or "",
+        requirements or "",
     )
 
 

@@ -12,8 +12,9 @@ from django.utils import timezone
 from accounts import usage
 from accounts.authentication import Caller
 from infrastructure.api.errors import InvalidParams, NotFound
-from reports.mutes.requests import MuteRequest, outcomes_of_check
+from reports.mutes.requests import MuteRequest
 from reports.mutes.services import create_mute, end_mute, mute_places
+from scans.check_catalogue import outcomes_of_check
 from sites.assessments import log
 from sites.assessments.counting import count_findings
 from sites.assessments.loading import result_json_of

@@ -12,6 +12,7 @@ from infrastructure.api.errors import InvalidParams
 from infrastructure.api.inputs import Address, Chosen, Input, Parsed, Whole, parse_address, refusal_as_error
 from scans.requests import (
     CredentialsSerializer,
+    OwnRequirements,
     Widths,
     chosen_types,
     color_scheme_field,
@@ -26,6 +27,7 @@ from website_scan.net.credentials import Credentials, InvalidRequestField
 from website_scan.net.errors import Blocked
 from website_scan.net.policy import Policy
 from website_scan.net.targets import InvalidUrl, Target, parse_target
+from website_scan.requirements.model import Requirements
 from website_scan.viewing import Viewing
 
 DISCOVER = ("sitemap", "links")
@@ -36,7 +38,7 @@ MAX_PATTERN_LENGTH = 500
 DEFAULT_MAX_PAGES = 100
 SITE_FIELDS = frozenset({"discover", "max_pages", "include", "exclude"})
 # Arguments of `AuditRequest.of` that are also fields in the request body.
-OPTIONS = SITE_FIELDS | {"types"}
+OPTIONS = SITE_FIELDS | {"types", "requirements"}
 
 
 class InvalidPages(Refusal):
@@ -65,6 +67,7 @@ class AuditRequest:
     exclude: tuple[str, ...] = ()
     credentials: Credentials | None = None
     viewing: Viewing | None = None
+    requirements: Requirements | None = None
 
     @classmethod
     def of(  # noqa: PLR0913 -- the audit's target, and the API's options as keyword arguments
@@ -80,6 +83,7 @@ class AuditRequest:
         exclude: Sequence[str] = (),
         credentials: Credentials | None = None,
         viewing: Viewing | None = None,
+        requirements: Requirements | None = None,
     ) -> Self:
         """Validate the options and return the request.
 
@@ -91,7 +95,15 @@ class AuditRequest:
             refusal.field = "request"
             raise refusal
         if kind != Audit.Kind.SITE:
-            return cls(kind, tuple(targets), types_of(types), len(targets), credentials=credentials, viewing=viewing)
+            return cls(
+                kind,
+                tuple(targets),
+                types_of(types),
+                len(targets),
+                credentials=credentials,
+                viewing=viewing,
+                requirements=requirements,
+            )
         most = min(DEFAULT_MAX_PAGES, pages_per_audit) if max_pages is None else max_pages
         return cls(
             kind,
@@ -103,6 +115,7 @@ class AuditRequest:
             patterns_of("exclude", exclude),
             credentials,
             viewing,
+            requirements,
         )
 
 
@@ -224,6 +237,7 @@ class AuditFields(Input):
     request = CredentialsSerializer(required=False, allow_null=True)
     widths = Widths(required=False)
     color_scheme = color_scheme_field()
+    requirements = OwnRequirements()
 
     def validate_max_pages(self, number: int) -> int:
         with refusal_as_error():

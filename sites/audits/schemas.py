@@ -12,6 +12,7 @@ from scans.schemas import (
     Widths,
     credential_names_of,
     failure_of,
+    requirements_json_of,
     timestamp_or_none,
 )
 from sites.audits.findings import ListedFinding, ListedPlace
@@ -35,6 +36,7 @@ from website_scan.json_types import (
 )
 from website_scan.report.muting import MuteJson, serialize_mute
 from website_scan.report_json import CHECK_STATUSES
+from website_scan.requirements.model import RequirementsJson
 from website_scan.timestamps import timestamp
 
 MAX_WORST_PAGES = 5
@@ -115,6 +117,7 @@ class AuditJson(AuditSummary):
     request: NotRequired[CredentialNames]
     widths: NotRequired[Widths]
     color_scheme: NotRequired[ColorSchemeName]
+    requirements: NotRequired[Annotated[RequirementsJson, "Absent for audits of a list, which has them."]]
 
 
 @component("AuditPage")
@@ -273,6 +276,8 @@ def audit_json_of(audit: Audit) -> AuditJson:
         response["request"] = credential_names_of(audit.credential_names)
     if audit.viewing is not None:
         response["widths"], response["color_scheme"] = audit.viewing["widths"], audit.viewing["color_scheme"]
+    if audit.requirements is not None:
+        response["requirements"] = requirements_json_of(audit.requirements)
     return response
 
 

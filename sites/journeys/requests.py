@@ -13,8 +13,8 @@ from rest_framework import serializers
 
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.inputs import Address, Choice, Input, Parsed, Text, refusal_as_error
-from scans.models import stored_viewing
-from scans.requests import Widths, chosen_types, color_scheme_field, types_of, viewing_of
+from scans.models import stored_requirements, stored_viewing
+from scans.requests import OwnRequirements, Widths, chosen_types, color_scheme_field, types_of, viewing_of
 from sites.models import Journey
 from sites.models.journey import MAX_NAME_LENGTH
 from website_scan.findings import ScanType
@@ -120,6 +120,7 @@ class JourneyFields(Input):
     types = chosen_types()
     widths = Widths(required=False)
     color_scheme = color_scheme_field()
+    requirements = OwnRequirements()
 
     def steps_of(self, values: Mapping[str, Any], current: Journey | None = None) -> ReadJourney | None:
         """Read the steps of a valid body. Returns None if it has none."""
@@ -149,6 +150,8 @@ class JourneyFields(Input):
         if "widths" in values or "color_scheme" in values:
             viewing = viewing_of(values, current.chosen_viewing if current else None)
             columns["viewing"] = stored_viewing(viewing)
+        if "requirements" in values:
+            columns["requirements"] = stored_requirements(values["requirements"])
         return columns
 
 

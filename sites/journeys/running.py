@@ -8,8 +8,8 @@ from functools import partial
 
 from cryptography.fernet import InvalidToken
 
-from scans.plug_ins import scan_extension
 from scans.visits.journeys import MAX_JUDGING_S, Finish, JourneyVisit
+from scans.visits.own_checks import extension_of_visit
 from sites.journeys.codes import JOURNEY_FAILED, JOURNEY_NOT_PROVEN, URL_NOT_REACHABLE
 from sites.journeys.dry_runs import finish_dry_run
 from sites.journeys.proof import allowed_addresses, check_control, proof_network
@@ -70,9 +70,8 @@ def _run(visit: JourneyVisit, audit: Audit) -> RunOutcome:
     # The walk has left at least this time, unless the browser has hung.
     limit_s = max(MIN_JUDGING_S, visit.network.remaining_s)
     # The walk of a dry run has no states.
-    states = judge_states(
-        steps, walk, types, policy, visit.claim.viewing, extension=scan_extension(), time_limit_s=limit_s
-    )
+    extension = extension_of_visit(visit.claim)
+    states = judge_states(steps, walk, types, policy, visit.claim.viewing, extension=extension, time_limit_s=limit_s)
     return RunOutcome(
         states=states,
         steps=tuple(zip(steps.steps, walk.steps, strict=True)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, NotRequired, TypedDict
 
-from scans.schemas import ColorSchemeName, Widths, timestamp_or_none
+from scans.schemas import ColorSchemeName, Widths, requirements_json_of, timestamp_or_none
 from sites.audits.schemas import JourneyId
 from sites.journeys.proof import FILE_PATH, NAME, ProofCheck, dns_value
 from sites.journeys.requests import STATE_RULES
@@ -14,6 +14,7 @@ from website_scan.journeys.planned import planned_states
 from website_scan.journeys.recordings import recording_of
 from website_scan.journeys.words import step_in_words
 from website_scan.json_types import Count, Keywords, Timestamp, TypeName, component, values
+from website_scan.requirements.model import RequirementsJson
 from website_scan.timestamps import timestamp
 from website_scan.urls import Url
 
@@ -87,6 +88,7 @@ class JourneyJson(JourneySummary):
     secrets: Annotated[list[str], "Names of the secrets in the steps."]
     missing_secrets: Annotated[list[str], "Those of them without a value."]
     proof: JourneyProof
+    requirements: NotRequired[RequirementsJson]
     notes: NotRequired[Annotated[list[str], "What was changed when the steps were read; only after that."]]
 
 
@@ -127,6 +129,8 @@ def journey_json_of(journey: Journey, notes: Sequence[str] | None = None) -> Jou
         "missing_secrets": journey.missing_secrets,
         "proof": proof_of(journey),
     }
+    if journey.requirements is not None:
+        response["requirements"] = requirements_json_of(journey.requirements)
     if notes is not None:
         response["notes"] = list(notes)
     return response

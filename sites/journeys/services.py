@@ -304,6 +304,7 @@ def audit_request_of(journey: Journey, max_states: int) -> AuditRequest:
         types_of(journey.types),
         planned_states(journey.steps, max_states),
         viewing=journey.chosen_viewing,
+        requirements=journey.own_requirements,
     )
 
 

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Collection
 
 from infrastructure.api.errors import InvalidParams
-from scans.check_catalogue import entries
+from scans.check_catalogue import entries, is_check_id, outcomes_of_check
 
 MAX_NAME_LENGTH = 160
 MAX_NEAREST = 3
@@ -19,8 +19,11 @@ MAX_NEAREST = 3
 def check_of(name: str, value: str, other_checks: Collection[str] = ()) -> str:
     """Return the check ID `value` if it is valid.
 
-    The catalogue's checks and `other_checks` are valid. Raises InvalidParams with the nearest IDs.
+    The catalogue's checks, those of own requirements and `other_checks` are valid. Raises InvalidParams with the
+    nearest IDs.
     """
+    if is_check_id(value):
+        return value
     return _known(name, value, "the ID of a check", [*entries(), *other_checks])
 
 
@@ -29,6 +32,9 @@ def outcome_of(name: str, value: str) -> str:
 
     Raises InvalidParams with the nearest outcomes.
     """
+    check_id, _, name_of_outcome = value.partition(".")
+    if is_check_id(check_id) and name_of_outcome in outcomes_of_check(check_id):
+        return value
     return _known(name, value, "an outcome of a check", outcomes())
 
 

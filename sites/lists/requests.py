@@ -12,9 +12,10 @@ from rest_framework import serializers
 from accounts.models import Interval, Tier
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.inputs import Choice, Flag, Input, Parsed, Text, Whole, refusal_as_error
-from scans.models import stored_viewing
+from scans.models import stored_requirements, stored_viewing
 from scans.requests import (
     CredentialsSerializer,
+    OwnRequirements,
     Widths,
     chosen_types,
     color_scheme_field,
@@ -129,6 +130,7 @@ class ListFieldsSerializer(Input):
     request = CredentialsSerializer(required=False, allow_null=True)
     widths = Widths(required=False)
     color_scheme = color_scheme_field()
+    requirements = OwnRequirements()
 
     def validate_pages_per_entry(self, number: int) -> int:
         with refusal_as_error():
@@ -145,6 +147,8 @@ class ListFieldsSerializer(Input):
         columns |= recipient_columns(values.get("notify", {}))
         if {"widths", "color_scheme"} & values.keys():
             columns["viewing"] = stored_viewing(viewing_of(values, self.context.get("viewing")))
+        if "requirements" in values:
+            columns["requirements"] = stored_requirements(values["requirements"])
         return ListRequest(columns, values.get("request"), keeps_credentials="request" not in values)
 
 

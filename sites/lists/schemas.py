@@ -14,6 +14,7 @@ from scans.schemas import (
     Widths,
     credential_names_of,
     failure_of,
+    requirements_json_of,
     timestamp_or_none,
 )
 from sites.lists.changes import Changes
@@ -36,6 +37,7 @@ from website_scan.json_types import (
     identifier,
     values,
 )
+from website_scan.requirements.model import RequirementsJson
 from website_scan.timestamps import timestamp
 
 ListId = Annotated[str, identifier("lst")]
@@ -89,6 +91,7 @@ class SiteListJson(TypedDict):
     request: NotRequired[CredentialNames]
     widths: NotRequired[Widths]
     color_scheme: NotRequired[ColorSchemeName]
+    requirements: NotRequired[RequirementsJson]
     targets: NotRequired[Annotated[list[StoredTarget], "Missing if there are none."]]
     entries: Count
     next_run_at: Timestamp | None
@@ -322,6 +325,10 @@ class _Viewing(TypedDict, total=False):
     color_scheme: ColorSchemeName
 
 
+class _Requirements(TypedDict, total=False):
+    requirements: RequirementsJson
+
+
 class _Targets(TypedDict, total=False):
     targets: list[StoredTarget]
 
@@ -331,6 +338,9 @@ def _list_json(site_list: SiteList, recipients: Recipients, run: ListRun | None)
     request: _Request = {} if names is None else {"request": credential_names_of(names)}
     stored = site_list.viewing
     viewing: _Viewing = {"widths": stored["widths"], "color_scheme": stored["color_scheme"]} if stored else {}
+    own: _Requirements = {}
+    if site_list.requirements is not None:
+        own = {"requirements": requirements_json_of(site_list.requirements)}
     targets: _Targets = {"targets": site_list.targets} if site_list.targets else {}
     return {
         "id": site_list.id,
@@ -345,6 +355,7 @@ def _list_json(site_list: SiteList, recipients: Recipients, run: ListRun | None)
         "warning": recipients.warning,
         **request,
         **viewing,
+        **own,
         **targets,
         "entries": site_list.entries_count,
         "next_run_at": timestamp_or_none(site_list.next_run_at),

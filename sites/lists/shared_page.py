@@ -15,7 +15,7 @@ from infrastructure.web.cards.drawing import Card, CardGrade
 from infrastructure.web.cards.lettering import is_drawable
 from infrastructure.web.cards.previews import Preview, address_of, day_of, printable
 from infrastructure.web.cards.responses import digest_of
-from scans.check_catalogue import entries, failure_title
+from scans.check_catalogue import failure_title, is_check_id
 from scans.models import Scan
 from sites.badges.drawing import Drawing, draw_badge, draw_note, draw_number_badge
 from sites.lists.adoption import PREDICATES, percent, sentence
@@ -215,8 +215,8 @@ def badge_of(run: ListRun | None, figures: Figures | None, check: str) -> Drawin
 
 
 def is_known_check(check: str) -> bool:
-    """Return True if the catalogue or PREDICATES has a check with this ID."""
-    return check in entries() or check in PREDICATES
+    """Return True for the ID of a check, of an own requirement or of PREDICATES."""
+    return is_check_id(check) or check in PREDICATES
 
 
 def _day(run: ListRun) -> date:

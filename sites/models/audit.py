@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, NotRequired, Protocol, TypedDict
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ObjectDoesNotExist
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -15,12 +16,14 @@ from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Organization
 from infrastructure.leases import Leased
 from scans.models.credentials import WithCredentials
 from scans.models.domain import MAX_ADDRESS_LENGTH
+from scans.models.requirements import WithRequirements
 from scans.models.scan import KEPT, Scan
 from scans.models.viewing import WithViewing
 from sites.models.journey import Journey
 from website_scan.ids import new_id
 from website_scan.json_types import Grade, ScanId, Score, component, values
 from website_scan.report_json import StoredFix
+from website_scan.requirements.model import Requirements
 from website_scan.scoring import mean_grade, rounded
 
 UNFINISHED = ("queued", "discovering", "running")
@@ -106,7 +109,7 @@ class AuditQuerySet(models.QuerySet["Audit"]):
         return self.filter(last, created_at__lte=before, status__in=Audit.FINAL)
 
 
-class Audit(WithCredentials, WithViewing, Leased):
+class Audit(WithCredentials, WithViewing, WithRequirements, Leased):
     """Audit of one page, a list of pages, a whole site, or the states of a journey, for one or more scan types.
 
     queued → (discovering →) running → completed | partial | failed | cancelled; nothing leaves a final state.
@@ -230,6 +233,16 @@ class Audit(WithCredentials, WithViewing, Leased):
 
     def __str__(self) -> str:
         return f"{self.id} ({self.kind} {self.url})"
+
+    @property
+    def own_requirements(self) -> Requirements | None:
+        """Return the own requirements. Audits of a list have those of the list, so that each of them needs no copy."""
+        if self.run_of != self.RunOf.LIST:
+            return super().own_requirements
+        try:
+            return self.list_result.site_list.own_requirements
+        except ObjectDoesNotExist:
+            return None
 
     @property
     def is_final(self) -> bool:

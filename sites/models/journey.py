@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from accounts.models import ApiKey, Organization
 from infrastructure import encryption
+from scans.models.requirements import WithRequirements
 from scans.models.viewing import WithViewing
 from website_scan.ids import new_id
 from website_scan.journeys.journey import Journey as Steps
@@ -36,7 +37,7 @@ def secret_columns(secrets: Mapping[str, str]) -> dict[str, Any]:
     return {"secret_names": sorted(secrets), "encrypted_secrets": encryption.encrypt(json.dumps(dict(secrets)))}
 
 
-class Journey(WithViewing):
+class Journey(WithViewing, WithRequirements):
     """Named list of steps in a browser. A run of it is an audit whose pages are the states.
 
     The organization has to prove that it controls the site before the journey may run. `proof_token` is the same for

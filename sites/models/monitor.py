@@ -16,6 +16,7 @@ from django.utils import timezone
 from accounts.models import ApiKey, Interval, Organization
 from accounts.visible_sites import VisibleSites
 from scans.models.credentials import WithCredentials
+from scans.models.requirements import WithRequirements
 from scans.models.viewing import WithViewing
 from sites.models.audit import Audit
 from sites.models.journey import Journey
@@ -42,7 +43,7 @@ STATUS_FILTERS: Mapping[str, Q] = {
 }
 
 
-class Monitor(WithCredentials, WithViewing):
+class Monitor(WithCredentials, WithViewing, WithRequirements):
     """Audit that is repeated on a schedule, with alert settings and recipients of notifications.
 
     `next_run_at` is the time of the next run; None while a user has paused the monitor. Without quota, a monitor is

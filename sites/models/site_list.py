@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from accounts.models import ApiKey, Organization
 from scans.models.credentials import WithCredentials
+from scans.models.requirements import WithRequirements
 from scans.models.viewing import WithViewing
 from sites.models.monitor import MAX_NAME_LENGTH
 from website_scan.ids import new_id
@@ -120,7 +121,7 @@ def new_share_id() -> str:
     return new_id("shr")
 
 
-class SiteList(WithCredentials, WithViewing):
+class SiteList(WithCredentials, WithViewing, WithRequirements):
     """Named list of sites.
 
     A run of the list audits one or several pages of each site.

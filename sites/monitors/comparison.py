@@ -93,6 +93,7 @@ class Comparison:
     changes: ChangeGroups
     reports_unreachable: bool  # True if the alert settings include unreachable pages.
     _pending: IO[bytes]  # Temporary file for the compressed pending rows.
+    measured: frozenset[str] = frozenset()  # IDs of own requirements' checks that measure speed.
     types: dict[str, TypeSummary] = field(default_factory=dict)
     judged: int = 0
     error: tuple[str, str] | None = None
@@ -147,6 +148,8 @@ def compare_audit(monitor: Monitor, audit: Audit | None, pending: IO[bytes], now
     comparison = Comparison(changes, alerts.alert_settings_of(monitor)["unreachable"], pending)
     if audit is None or audit.status in (Audit.Status.CANCELLED, Audit.Status.FAILED):
         return comparison
+    if (requirements := audit.own_requirements) is not None:
+        comparison.measured = requirements.measured_checks
     for batch in _pages(audit):
         _compare_pages(comparison, monitor, batch, audit.kept_days, now)
     return comparison
@@ -230,7 +233,8 @@ class _Page:
         state = self._states.get(name)
         confirmed, doubts = (state.confirmed, state.doubts) if state else (None, UnconfirmedChanges())
         is_partial = export["status"] == "partial"
-        compared = compare(confirmed, doubts, report, is_partial=is_partial, measured=measured_checks(ScanType(name)))
+        measured = measured_checks(ScanType(name)) | self._comparison.measured
+        compared = compare(confirmed, doubts, report, is_partial=is_partial, measured=measured)
         compared = add_ended_mutes(compared, doubts, report, self._page.url, self._comparison.changes.is_muted)
         type_summary.pages += 1
         type_summary.bases.add(f"{report['catalogue_version']}{'+' if has_browser(report) else ''}")

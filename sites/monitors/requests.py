@@ -10,7 +10,7 @@ from typing import Any
 from accounts.models import Interval, Tier
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.inputs import Choice, Flag, Pattern, Whole, refusal_as_error
-from scans.models import stored_viewing
+from scans.models import stored_requirements, stored_viewing
 from sites.audits.requests import SITE_FIELDS, AuditFields, AuditRequest, targets_of
 from sites.inputs import name_field, refuse_shorter_than_tier, zone_field
 from sites.journeys.services import audit_request_of
@@ -23,8 +23,8 @@ from website_scan.net.policy import Policy
 
 TIME = r"^([01]\d|2[0-3]):[0-5]\d$"
 JOURNEY_ID = r"^jny_[0-9A-Za-z]{22}$"
-# Options of the audit of pages or a site. A journey has its own types, widths and colour scheme.
-AUDIT_OPTIONS = frozenset({*SITE_FIELDS, "types", "request", "widths", "color_scheme"})
+# Options of the audit of pages or a site. A journey has its own types, widths, colour scheme and requirements.
+AUDIT_OPTIONS = frozenset({*SITE_FIELDS, "types", "request", "widths", "color_scheme", "requirements"})
 # Fields that define the audit. A change of the target replaces all of them.
 AUDIT_FIELDS = AUDIT_OPTIONS | set(Audit.Kind.values)
 SCHEDULE_FIELDS = frozenset({"every", "at", "day", "timezone"})
@@ -81,7 +81,8 @@ class MonitorFieldsSerializer(AuditFields):
     journey = Pattern(
         JOURNEY_ID,
         required=False,
-        help_text="The ID of a journey, whose runs are repeated. It has its own `types`, `widths` and `color_scheme`.",
+        help_text="The ID of a journey, whose runs are repeated. It has its own `types`, `widths`, `color_scheme` and "
+        "`requirements`.",
         says="journey must be the ID of a journey.",
     )
     name = name_field(required=False, help_text="Default: the host, or the name of the journey.")
@@ -185,6 +186,7 @@ class MonitorChangeSerializer(MonitorFieldsSerializer):
         targets = targets_of(monitor.kind, monitor.pages, self.context["policy"], self.context["pages_per_audit"])
         site_fields = SITE_FIELDS if monitor.kind == Audit.Kind.SITE else ()
         current = {name: getattr(monitor, name) for name in ("types", *site_fields)} | dict(monitor.viewing or {})
+        current["requirements"] = monitor.own_requirements
         return self.audit_of(monitor.kind, targets, {**current, **values}), None
 
 
@@ -232,6 +234,7 @@ def audit_columns(audit: AuditRequest, journey: Journey | None = None) -> dict[s
         "exclude": list(audit.exclude),
         "max_pages": audit.max_pages,
         "viewing": stored_viewing(audit.viewing),
+        "requirements": stored_requirements(audit.requirements),
     }
 
 

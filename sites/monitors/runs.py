@@ -217,6 +217,7 @@ def _audit_request(monitor: Monitor, pages_per_audit: int) -> AuditRequest:
         include=monitor.include,
         exclude=monitor.exclude,
         viewing=monitor.chosen_viewing,
+        requirements=monitor.own_requirements,
     )
 
 

@@ -15,6 +15,7 @@ from scans.schemas import (
     Widths,
     credential_names_of,
     failure_of,
+    requirements_json_of,
     timestamp_or_none,
 )
 from sites.audits.schemas import DiscoverySource, JourneyId
@@ -34,6 +35,7 @@ from sites.monitors.alerts import AlertSerializer
 from sites.recipients import Notify, Recipients, Unsubscribed, Warned, notify_of, recipients_of
 from webhooks.schemas import Event
 from website_scan.json_types import Count, Grade, Link, Score, Timestamp, TypeName, component, values
+from website_scan.requirements.model import RequirementsJson
 from website_scan.timestamps import timestamp
 
 STATUSES = list(STATUS_FILTERS)
@@ -65,13 +67,15 @@ class MonitorTarget(TypedDict):
     request: NotRequired[CredentialNames]
     widths: NotRequired[Widths]
     color_scheme: NotRequired[ColorSchemeName]
+    requirements: NotRequired[RequirementsJson]
 
 
 @component("Monitor")
 class MonitorJson(NamedMonitor, MonitorTarget):
     """Monitor with exactly one of `page`, `pages`, `site` and `journey`.
 
-    Only monitors with `site` have discovery options. Those with `journey` have its types, widths and colour scheme.
+    Only monitors with `site` have discovery options. Those with `journey` have its types, widths, colour scheme
+    and requirements.
     """
 
     every: Annotated[str, values(Interval.choices)]
@@ -249,6 +253,8 @@ def _target_json(monitor: Monitor) -> MonitorTarget:
         target["request"] = credential_names_of(monitor.credential_names)
     if monitor.viewing is not None:
         target["widths"], target["color_scheme"] = monitor.viewing["widths"], monitor.viewing["color_scheme"]
+    if monitor.requirements is not None:
+        target["requirements"] = requirements_json_of(monitor.requirements)
     return target
 
 

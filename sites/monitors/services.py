@@ -141,7 +141,9 @@ def _recent_audit(monitor: Monitor, now: datetime) -> Audit | None:
     if monitor.kind == Audit.Kind.SITE:
         settings["max_pages"] = monitor.max_pages
     # A filter for None would search for null in JSON.
-    settings["viewing__isnull" if monitor.viewing is None else "viewing"] = monitor.viewing or True
+    for name in ("viewing", "requirements"):
+        value = getattr(monitor, name)
+        settings[f"{name}__isnull" if value is None else name] = value or True
     audits = access.rows(Audit, monitor.organization_id).filter(
         **settings,
         url=monitor.url,

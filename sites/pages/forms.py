@@ -13,6 +13,7 @@ from scans.models import Scan, WithViewing
 from scans.policy import scan_policy
 from sites.audits.requests import DEFAULT_MAX_PAGES, DISCOVER, MAX_PATTERNS, AuditRequest, targets_of
 from sites.models import Audit
+from sites.pages.requirement_rows import RequirementsForm
 from website_scan.crawl.discovery.patterns import pattern_fault
 from website_scan.net.credentials import Credentials, InvalidRequestField
 from website_scan.net.credentials import parse as parse_credentials
@@ -145,7 +146,7 @@ class ViewingForm(forms.Form):
         return any(name in self.errors or (self[name].value() or value) != value for name, value in values.items())
 
 
-class TargetForm(ViewingForm, RefusalForm):
+class TargetForm(ViewingForm, RequirementsForm, RefusalForm):
     """Form for the target and options of a scan.
 
     `pages_per_audit` is the limit of the organization's tier.
@@ -242,6 +243,7 @@ class TargetForm(ViewingForm, RefusalForm):
             types=values["type"],
             credentials=self.credentials,
             viewing=self.viewing,
+            requirements=self.requirements,
             **site_values,
         )
 

@@ -72,6 +72,7 @@ def start_again(request: MemberRequest, audit: Audit) -> StartedAudit:
         exclude=audit.exclude,
         credentials=audit.credentials,
         viewing=audit.chosen_viewing,
+        requirements=audit.own_requirements,
     )
     return _create(request.membership, audit_request)
 

@@ -77,8 +77,8 @@ def test_form_and_json_create_the_same_list(home: Member) -> None:
     body |= {"timezone": "UTC", "notify": {"emails": [], "webhooks": True}}
     parsed_form = form.list_request(organization_id)
     parsed_body = of_lists.parse_new(body, scan_policy(), organization_id)
-    # A form replaces the widths and the colour scheme, also by the usual ones.
-    assert parsed_form == replace(parsed_body, columns={"viewing": None, **parsed_body.columns})
+    # A form replaces the widths, the colour scheme and the own requirements, also by the usual ones and by none.
+    assert parsed_form == replace(parsed_body, columns={"viewing": None, "requirements": None, **parsed_body.columns})
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from website_scan.priority import SEVERITY_RANK, STATUS_RANK, Priority, priority
 from website_scan.report.mute_matching import NO_MUTES, MutedPlaces, Mutes
 from website_scan.report.places import is_cut, occurrences_by_fingerprint
 from website_scan.report_json import ComparableCheck, ComparableFinding, ComparableJson, ExportJson
+from website_scan.requirements.model import is_own_check
 
 Compared = TypeVar("Compared", bound=ComparableJson)
 
@@ -291,7 +292,8 @@ def _reason_of_absence(id: str, report: ComparableJson, has_same_rules: bool) ->
         return Reason.NEEDS_BROWSER
     if any(check["id"] == id for check in report.get("repeated_checks", ())):
         return Reason.TOLD_BY_ANOTHER
-    return Reason.NOT_APPLICABLE if has_same_rules else Reason.OTHER_RULES
+    # Own requirements are judged in each report that has them, so one without them had no such requirement.
+    return Reason.NOT_APPLICABLE if has_same_rules or is_own_check(id) else Reason.OTHER_RULES
 
 
 def _new_and_fixed_places(

@@ -65,7 +65,7 @@ def page_url(check_pages: str, check_id: str) -> str:
     Empty for removed checks, or if `check_pages` is empty. Own requirements have one page for all.
     """
     if check_pages and is_own_check(check_id):
-        return f"{check_pages.removesuffix('checks/')}requirements/"
+        return f"{check_pages.removesuffix('checks/')}requirements"
     return f"{check_pages}{check_id}" if check_pages and check_id in _known_checks() else ""
 
 

@@ -12,7 +12,7 @@ from django import forms
 from accounts.drafts import SECRET_PREFIX
 from infrastructure.api.inputs import checked
 from infrastructure.web.forms import HintedLabel, IdempotentForm, TicksField
-from scans.models import Scan, stored_viewing
+from scans.models import Scan, stored_requirements, stored_viewing
 from scans.policy import scan_policy
 from scans.requests import types_of
 from sites.journeys.requests import (
@@ -25,6 +25,7 @@ from sites.journeys.requests import (
 from sites.models import Journey
 from sites.models.journey import MAX_NAME_LENGTH
 from sites.pages.forms import HINTS, NONE_CHOSEN, NOT_STORED, SecretField, ViewingForm, viewing_values_of
+from sites.pages.requirement_rows import RequirementsForm, requirement_values_of
 from website_scan.journeys import rules
 from website_scan.journeys.journey import MAX_STATES, Judge, Navigate, StateRule, Step
 from website_scan.journeys.journey import Journey as Steps
@@ -75,7 +76,7 @@ class _StepWithStates:
     states: tuple[Judge, ...]
 
 
-class JourneyForm(ViewingForm, IdempotentForm):
+class JourneyForm(ViewingForm, RequirementsForm, IdempotentForm):
     """Form for creating or changing a journey.
 
     `read` are its steps, and `current` is the stored journey, if it exists.
@@ -236,6 +237,7 @@ class JourneyForm(ViewingForm, IdempotentForm):
             "name": name,
             "types": [str(type) for type in types_of(values["type"])],
             "viewing": stored_viewing(self.viewing),
+            "requirements": stored_requirements(self.requirements),
         }
         return JourneyRequest(journey, columns, self._secrets(values), self.read.notes)
 
@@ -270,4 +272,4 @@ def _steps_with_states(journey: Steps) -> list[_StepWithStates]:
 
 def initial_values_of(journey: Journey) -> dict[str, Any]:
     """Return the initial form values for an existing journey, without those of its steps."""
-    return {"name": journey.name, "type": journey.types, **viewing_values_of(journey)}
+    return {"name": journey.name, "type": journey.types, **viewing_values_of(journey), **requirement_values_of(journey)}

@@ -9,12 +9,12 @@ from datetime import datetime
 from django.db.models.fields.json import KeyTransform
 
 from infrastructure.web import charts
-from scans.check_catalogue import CheckEntry, check_name
+from scans.check_catalogue import check_name
 from scans.models import Scan, path_of
 from sites.lists.adoption import adoption, percent, sentence
 from sites.lists.differences import ChangedSite, Difference, ScorePair, diff
 from sites.lists.pages.rows import means_of
-from sites.lists.pages.table import checks_by_type
+from sites.lists.pages.table import CheckChoice, checks_by_type
 from sites.lists.snapshots import previous, snapshots_of
 from sites.models import ListCount, ListRun, SiteList
 from website_scan.urls import host_and_port_of
@@ -75,7 +75,7 @@ class AdoptionPage:
     trend: charts.Trend[AdoptionPoint] | None
     sentence: str
     by_tag: list[TagAdoption]
-    checks: list[tuple[str, list[CheckEntry]]]
+    checks: list[tuple[str, list[CheckChoice]]]
 
     @property
     def change(self) -> int:

@@ -10,7 +10,7 @@ from django import forms
 from accounts.models import Tier
 from infrastructure.api.inputs import checked
 from infrastructure.web.forms import HintedLabel, IdempotentForm, TicksField
-from scans.models import Scan, stored_viewing
+from scans.models import Scan, stored_requirements, stored_viewing
 from scans.requests import types_of
 from sites.lists.requests import (
     COLUMNS,
@@ -26,6 +26,7 @@ from sites.models.monitor import MAX_NAME_LENGTH
 from sites.models.site_list import ListInterval
 from sites.pages.channels import ALL, WebhookChoices, entered_webhook_ids, ticked_values
 from sites.pages.forms import HINTS, NONE_CHOSEN, ViewingForm, viewing_values_of
+from sites.pages.requirement_rows import RequirementsForm, requirement_values_of
 from sites.recipients import members_of
 
 EVERY = (
@@ -38,7 +39,7 @@ WHOLE_NUMBER_ERRORS = {"invalid": "Enter a whole number.", "required": "Enter a 
 WHOLE_NUMBER_ERRORS |= {"min_value": "Enter at least %(limit_value)s."}
 
 
-class ListForm(ViewingForm, IdempotentForm):
+class ListForm(ViewingForm, RequirementsForm, IdempotentForm):
     """Form for creating or changing a list.
 
     `people` maps the members' e-mail addresses to hints.
@@ -122,6 +123,7 @@ class ListForm(ViewingForm, IdempotentForm):
             "recipients": members_of(organization_id, values["emails"]),
             "webhook_ids": entered_webhook_ids(organization_id, values["webhooks"]),
             "viewing": stored_viewing(self.viewing),
+            "requirements": stored_requirements(self.requirements),
         }
         return ListRequest(columns)
 
@@ -133,4 +135,5 @@ def initial_values_of(site_list: SiteList, emails: Sequence[str]) -> dict[str, A
         "emails": emails,
         "webhooks": ticked_values(site_list.webhook_ids),
         **viewing_values_of(site_list),
+        **requirement_values_of(site_list),
     }

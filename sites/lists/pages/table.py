@@ -14,12 +14,13 @@ from infrastructure.api.errors import InvalidParams
 from infrastructure.postgresql.statements import fetch
 from infrastructure.web import charts
 from infrastructure.web.keyset import EPOCH
-from scans.check_catalogue import CheckEntry, entries
+from scans.check_catalogue import check_name, entries
 from scans.models import Scan, path_of
 from sites.lists.entries import EntryFilter, entries_page
 from sites.lists.pages.states import ENTRY_STATES, State
 from sites.models import Audit, ListCount, ListEntry, SiteList
 from website_scan.json_types import GRADES
+from website_scan.requirements.model import CATEGORY_NAME, is_own_check
 from website_scan.scoring import mean_grade
 
 SITES_PER_PAGE = 50
@@ -65,6 +66,14 @@ class TypeCell:
     grade: str | None
     change: int | None
     url: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckChoice:
+    """Check that a filter offers."""
+
+    id: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,20 +189,25 @@ def tags_of(site_list: SiteList) -> list[str]:
     return [tag for (tag,) in fetch(TAGS, {"site_list": site_list.id})]
 
 
-def failing_checks(run_id: str) -> list[tuple[str, list[CheckEntry]]]:
+def failing_checks(run_id: str) -> list[tuple[str, list[CheckChoice]]]:
     """Return the checks that at least one site of the snapshot fails, grouped by type label."""
     counts = ListCount.objects.filter(run=run_id, tag="").values_list("data", flat=True).first() if run_id else None
     return checks_by_type([check for check, (failed, *_) in counts["checks"].items() if failed] if counts else [])
 
 
-def checks_by_type(ids: Iterable[str]) -> list[tuple[str, list[CheckEntry]]]:
-    """Return the checks grouped by type label and sorted by name, without IDs that the catalogue lacks."""
+def checks_by_type(ids: Iterable[str]) -> list[tuple[str, list[CheckChoice]]]:
+    """Return the checks grouped by type label and sorted by name, and own requirements as the last group.
+
+    IDs of removed checks are left out.
+    """
     catalogue = entries()
-    groups: dict[str, list[CheckEntry]] = {str(label): [] for label in LABELS.values()}
+    groups: dict[str, list[CheckChoice]] = {label: [] for label in (*map(str, LABELS.values()), CATEGORY_NAME)}
     for check_id in ids:
         if check_id in catalogue:
-            groups[str(LABELS[catalogue[check_id].type])].append(catalogue[check_id])
-    return [(label, sorted(group, key=lambda entry: entry.name)) for label, group in groups.items() if group]
+            groups[str(LABELS[catalogue[check_id].type])].append(CheckChoice(check_id, catalogue[check_id].name))
+        elif is_own_check(check_id):
+            groups[CATEGORY_NAME].append(CheckChoice(check_id, check_name(check_id)))
+    return [(label, sorted(group, key=lambda choice: choice.name)) for label, group in groups.items() if group]
 
 
 def entry_filter_of(query: Mapping[str, str]) -> EntryFilter:

@@ -29,6 +29,7 @@ from sites.monitors.requests import (
 )
 from sites.pages.channels import ALL, WebhookChoices, entered_webhook_ids, ticked_values
 from sites.pages.forms import CREDENTIAL_FIELDS, TargetForm, viewing_values_of
+from sites.pages.requirement_rows import requirement_values_of
 from sites.recipients import members_of
 from website_scan.errors import Refusal
 
@@ -110,7 +111,7 @@ class MonitorForm(IdempotentForm, TargetForm):
     }
     FIELDS_OF_PAGES = (
         *("url", "pages", "type", *TargetForm.SITE_FIELDS, "widths", "color_scheme"),
-        *(*CREDENTIAL_FIELDS, "forget_key"),
+        *("own_rows", "own_weight", "own_budget", *CREDENTIAL_FIELDS, "forget_key"),
     )
     journey = forms.ChoiceField(
         label="Journey",
@@ -335,7 +336,7 @@ def initial_values_of(monitor: Monitor, emails: Sequence[str]) -> dict[str, Any]
         "emails": emails,
         "webhooks": ticked_values(monitor.webhook_ids),
     }
-    values |= viewing_values_of(monitor)
+    values |= {**viewing_values_of(monitor), **requirement_values_of(monitor)}
     if monitor.kind == Audit.Kind.SITE:
         values |= {"max_pages": monitor.max_pages, "discover": monitor.discover}
         values |= {"include": "\n".join(monitor.include), "exclude": "\n".join(monitor.exclude)}

@@ -47,6 +47,7 @@ from sites.monitors.visibility import find_monitor, visible_runs
 from sites.pages.channels import webhook_choices
 from sites.pages.estimates import estimate
 from sites.pages.forms import viewing_values_of
+from sites.pages.requirement_rows import requirement_values_of
 from sites.recipients import MAX_EMAILS, Recipients, receivers, recipients_of
 from sites.resources import JOURNEY
 from website_scan.errors import Refusal
@@ -374,7 +375,8 @@ def _initial_values(request: MemberRequest) -> dict[str, Any]:
 
 def _values_of_audit(audit: Audit) -> dict[str, Any]:
     """Return the target of an audit as initial form values, without credentials, which the user must enter again."""
-    values: dict[str, Any] = {"scope": audit.kind, "type": audit.types, **viewing_values_of(audit)}
+    values: dict[str, Any] = {"scope": audit.kind, "type": audit.types}
+    values |= {**viewing_values_of(audit), **requirement_values_of(audit)}
     if audit.kind == Audit.Kind.PAGES:
         pages = audit.pages.order_by("position").values_list("url", flat=True)
         return values | {"pages": "\n".join(pages)}
