@@ -17,6 +17,7 @@ from website_scan.net.credentials import Credentials
 from website_scan.net.credentials import parse as parse_credentials
 from website_scan.net.targets import Target
 from website_scan.requirements.model import FileKind, Metric, Requirements, RequirementsJson
+from website_scan.requirements.reading import read_requirements
 from website_scan.viewing import COLOR_SCHEMES, MAX_WIDTH, MAX_WIDTHS, MIN_WIDTH, WIDTHS_RULE, Viewing, are_valid_widths
 
 
@@ -89,7 +90,7 @@ class OwnRequirements(ItemField):
 
     def to_internal_value(self, data: object) -> Requirements | None:
         try:
-            requirements = Requirements.from_json(data)
+            requirements = read_requirements(data)
         except ValueError as error:
             raise serializers.ValidationError(f"requirements: {error}") from None
         return requirements if requirements.rules else None

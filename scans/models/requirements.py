@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 from website_scan.requirements.model import Requirements, RequirementsJson
+from website_scan.requirements.reading import read_requirements
 
 
 def stored_requirements(requirements: Requirements | None) -> RequirementsJson | None:
@@ -28,4 +29,4 @@ class WithRequirements(models.Model):
 
         Raises ValueError if a later version refuses stored ones.
         """
-        return None if self.requirements is None else Requirements.from_json(self.requirements)
+        return None if self.requirements is None else read_requirements(self.requirements)

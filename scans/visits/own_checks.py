@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from scans.own_requirements import read_requirements
+from scans.own_requirements import requirements_of_column
 from scans.plug_ins import scan_extension
 from scans.visits.claims import ScanClaim
 from website_scan.extension import Extension
@@ -18,7 +18,7 @@ def extension_of_visit(claim: ScanClaim) -> Extension:
     requirements.
     """
     plug_ins = scan_extension()
-    requirements = read_requirements(claim.requirements)
+    requirements = requirements_of_column(claim.requirements)
     if requirements is None:
         return plug_ins
     return _joined(extension_of(requirements), plug_ins)

@@ -15,7 +15,7 @@ from website_scan.findings import MEDIUM, Severity
 from website_scan.messages import counted
 from website_scan.requirements.lighthouse.translation import FILE_NAMES, METRIC_NAMES
 from website_scan.requirements.model import MAX_NAME_CHARACTERS, MAX_RULES, MAX_WEIGHT, Metric, Requirements, RuleJson
-from website_scan.requirements.reading import KINDS
+from website_scan.requirements.reading import KINDS, read_requirements
 
 # Rows without a rule, which the form has in addition to those with one.
 EMPTY_ROWS = 3
@@ -220,7 +220,7 @@ class RequirementsForm(forms.Form):
             else:
                 self.add_error("own_rows", fault)
         elif rules:
-            self.requirements = Requirements.from_json({"rules": rules, "weight": weight})
+            self.requirements = read_requirements({"rules": rules, "weight": weight})
 
     def _read_budget(self, text: str) -> None:
         """Add the limits of a file of Lighthouse as rows, which are displayed again before they are saved."""
@@ -315,7 +315,7 @@ def _number(text: str) -> int | float | str:
 def _fault(rules: Sequence[Mapping[str, Any]]) -> str:
     """Return a sentence about the first fault of the rules, or an empty string."""
     try:
-        Requirements.from_json({"rules": list(rules)})
+        read_requirements({"rules": list(rules)})
     except ValueError as error:
         return str(error)
     return ""

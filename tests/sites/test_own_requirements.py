@@ -20,7 +20,8 @@ from tests.factories import Member, browser_of, make_scan, person_of
 from tests.sites.journeys.cast import LOG_IN, SECRETS, START
 from tests.sites.lists.cast import make_entry, make_list
 from website_scan.extension import NO_EXTENSION
-from website_scan.requirements.model import Requirements, RequirementsJson
+from website_scan.requirements.model import RequirementsJson
+from website_scan.requirements.reading import read_requirements
 
 pytestmark = pytest.mark.django_db
 
@@ -44,7 +45,7 @@ OWN: RequirementsJson = {
     "weight": 0,
 }
 JOURNEY = {"steps": LOG_IN, "start": START, "secrets": SECRETS}
-STORED = Requirements.from_json(OWN)
+STORED = read_requirements(OWN)
 OTHER: RequirementsJson = {"rules": [{"name": "Phone", "text": "Call us"}]}
 # A request for each kind of object: the path, the body without own requirements, and the status of the response.
 REQUESTS = (

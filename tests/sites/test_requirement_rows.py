@@ -16,7 +16,7 @@ from tests.factories import Member, browser_of, person_of
 from tests.page_reading import page_of
 from tests.sites.journeys.cast import make_journey, prove
 from website_scan.requirements.model import MAX_RULES, FileKind, Metric, Requirements, RequirementsJson
-from website_scan.requirements.reading import KINDS
+from website_scan.requirements.reading import KINDS, read_requirements
 
 pytestmark = pytest.mark.django_db
 
@@ -45,7 +45,7 @@ def entered(*rows: dict[str, Any], **values: Any) -> dict[str, Any]:
 
 
 def stored(rules: list[dict[str, Any]], weight: int = 0) -> Requirements:
-    return Requirements.from_json({"rules": rules, "weight": weight})
+    return read_requirements({"rules": rules, "weight": weight})
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["name"])

@@ -48,10 +48,11 @@ def requirement_options(chosen: Mapping[str, Any]) -> RequirementOptions:
         # Few commands have files of Lighthouse.
         from website_scan.requirements.lighthouse.files import translate
         from website_scan.requirements.lighthouse.translation import UnreadableFile
+        from website_scan.requirements.reading import joined
 
         try:
             translation = translate(read_text(path))
-            requirements |= translation.requirements
+            requirements = joined(requirements, translation.requirements)
         except UnreadableFile as error:
             raise WrongUsage(f"{path} can't be translated. {error}") from None
         except ValueError as error:
@@ -69,8 +70,10 @@ def write_notes(path: Path, notes: Iterable[str]) -> None:
 
 
 def read_table(value: object) -> Requirements:
-    """Read the table `[requirements]`. Raises ValueError."""
-    return Requirements.from_json(value)
+    """Validate the table `[requirements]`, or what a file of requirements has. Raises ValueError."""
+    from website_scan.requirements.reading import read_requirements  # Few commands have requirements.
+
+    return read_requirements(value)
 
 
 def read_requirements_file(path: Path) -> Requirements:
@@ -90,7 +93,7 @@ def read_requirements_file(path: Path) -> Requirements:
             data = tomllib.loads(text)
         if isinstance(data, dict) and set(data) == {"requirements"}:
             data = data["requirements"]
-        return Requirements.from_json(data)
+        return read_table(data)
     except RecursionError:
         raise WrongUsage(f"{path}: it is nested too deeply.") from None
     except ValueError as error:

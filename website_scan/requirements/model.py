@@ -181,25 +181,6 @@ class Requirements:
     rules: tuple[Rule, ...] = ()
     weight: int = 0
 
-    @classmethod
-    def from_json(cls, data: object) -> Requirements:
-        """Validate the JSON form.
-
-        Raises ValueError, whose message is a sentence that names the rule and the field.
-        """
-        # Imported here, because the reader imports this module.
-        from website_scan.requirements.reading import read_requirements
-
-        return read_requirements(data)
-
-    def __or__(self, other: Requirements) -> Requirements:
-        """Return a set with the rules of both, and the larger weight.
-
-        Raises ValueError, whose message is a sentence, if two rules have the same name or there are too many.
-        """
-        rules: list[RuleJson] = [*self.json()["rules"], *other.json()["rules"]]
-        return Requirements.from_json({"rules": rules, "weight": max(self.weight, other.weight)})
-
     @property
     def outcome_names(self) -> frozenset[str]:
         """Names of all outcomes, such as `own-imprint-is-linked.missing`."""
@@ -211,7 +192,7 @@ class Requirements:
         return frozenset(rule.check_id for rule in self.rules if isinstance(rule.condition, MetricRule))
 
     def json(self) -> RequirementsJson:
-        """Return the JSON form that `from_json` reads."""
+        """Return the JSON form that `reading.read_requirements` reads."""
         return {"weight": self.weight, "rules": [rule.json() for rule in self.rules]}
 
 

@@ -66,6 +66,15 @@ def read_requirements(data: object) -> Requirements:
     return Requirements(rules, weight)
 
 
+def joined(first: Requirements, second: Requirements) -> Requirements:
+    """Return a set with the rules of both, and the larger weight.
+
+    Raises ValueError, whose message is a sentence, if two rules have the same name or there are too many.
+    """
+    rules = [*first.json()["rules"], *second.json()["rules"]]
+    return read_requirements({"rules": rules, "weight": max(first.weight, second.weight)})
+
+
 def _refuse_equal_names(rules: Iterable[Rule]) -> None:
     names: dict[str, str] = {}
     for number, rule in enumerate(rules, 1):

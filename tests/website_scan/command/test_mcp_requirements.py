@@ -15,7 +15,7 @@ from tests.targets.server import Answer, Site
 from tests.website_scan.command.test_mcp import ALLOWED, HTML, MAX_WAIT_S, call_tool, program, split_marked_text
 from website_scan.command.mcp_checks import KnownChecks, UnknownCheck
 from website_scan.findings import ScanType
-from website_scan.requirements.model import Requirements
+from website_scan.requirements.reading import read_requirements
 
 RULES: list[dict[str, object]] = [
     {"name": "Imprint is linked", "link": "/imprint", "severity": "high", "pages": ["/shop/*", "/"]},
@@ -24,7 +24,7 @@ RULES: list[dict[str, object]] = [
     {"name": "Scripts are small", "bytes": "script", "at_most": 170_000},
     {"name": "Frames are refused", "header": "X-Frame-Options", "matches": "*deny*"},
 ]
-REQUIREMENTS = Requirements.from_json({"weight": 5, "rules": RULES})
+REQUIREMENTS = read_requirements({"weight": 5, "rules": RULES})
 
 
 def test_own_requirements_are_listed_and_explained() -> None:

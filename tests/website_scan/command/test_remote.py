@@ -21,7 +21,8 @@ from website_scan.command.progress import ProgressLine
 from website_scan.command.remote import KEY, ServiceClient, scan_pages
 from website_scan.command.site_options import SiteOptions, SitePages
 from website_scan.findings import ScanType
-from website_scan.requirements.model import NO_REQUIREMENTS, Requirements
+from website_scan.requirements.model import NO_REQUIREMENTS
+from website_scan.requirements.reading import read_requirements
 from website_scan.viewing import Viewing
 
 Answer = tuple[int, dict[str, str], bytes]
@@ -225,13 +226,13 @@ def test_service_gets_the_chosen_viewing(fake: Fake, monkeypatch: pytest.MonkeyP
 
 def test_service_gets_the_requirements(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, "wss_key")
-    requirements = Requirements.from_json({"rules": [{"name": "Imprint is linked", "link": "/imprint"}]})
+    requirements = read_requirements({"rules": [{"name": "Imprint is linked", "link": "/imprint"}]})
     for used in (requirements, NO_REQUIREMENTS):
         fake.answers = [json_answer(AUDIT), json_answer({"pages": [], "total": 0})]
         options = Options(("https://example.com/",), requirements=used, server=fake.address)
         assert list(scan_pages(options, ProgressLine())) == []
     bodies = [json.loads(body) for method, _, _, body in fake.requests if method == "POST"]
-    assert Requirements.from_json(bodies[0]["requirements"]) == requirements
+    assert read_requirements(bodies[0]["requirements"]) == requirements
     assert "requirements" not in bodies[1]
 
 

@@ -20,7 +20,7 @@ from website_scan.command.main import run
 from website_scan.command.outcome_names import known_outcomes
 from website_scan.report.diff import diff
 from website_scan.report.references import page_url
-from website_scan.requirements.model import Requirements
+from website_scan.requirements.reading import read_requirements
 
 URL = "https://example.com/"
 RULES = """
@@ -144,7 +144,7 @@ def test_files_may_be_toml_or_json(folder: Path) -> None:
     (folder / "a.json").write_text(json.dumps({"rules": [rule]}))
     (folder / "b.json").write_text(json.dumps({"requirements": {"rules": [rule]}}))
     (folder / "c.toml").write_text('weight = 0\n[[rules]]\nname = "Text"\ntext = "Prices"\n')
-    expected = Requirements.from_json({"rules": [rule]})
+    expected = read_requirements({"rules": [rule]})
     for name in ("a.json", "b.json", "c.toml"):
         assert parse_arguments([URL, "--requirements", name]).requirements == expected
 
@@ -174,7 +174,7 @@ def test_invalid_table_is_refused(folder: Path) -> None:
 
 
 def test_unknown_outcomes_of_requirements_are_refused() -> None:
-    requirements = Requirements.from_json({"rules": [{"name": "Text", "text": "Prices"}]})
+    requirements = read_requirements({"rules": [{"name": "Text", "text": "Prices"}]})
     assert known_outcomes(["own-text.missing", "hsts.short"], requirements) == {"own-text.missing", "hsts.short"}
     for name, words in (
         ("own-text.present", "own-text has missing"),

@@ -19,7 +19,8 @@ from website_scan.page.evidence import Page
 from website_scan.requirements.building import extension_of
 from website_scan.requirements.content_checks import file_check
 from website_scan.requirements.files import FileAnswer, FileUnavailable, OwnFiles, file_probe
-from website_scan.requirements.model import FileRule, Requirements
+from website_scan.requirements.model import FileRule
+from website_scan.requirements.reading import read_requirements
 from website_scan.result import Budget, CheckResult, ScanResult
 from website_scan.run import scan
 from website_scan.security.evidence import NotFoundBaseline
@@ -55,7 +56,7 @@ def scanned(
     types: tuple[ScanType, ...] = tuple(ScanType),
     weight: int = 0,
 ) -> dict[ScanType, ScanResult]:
-    requirements = Requirements.from_json({"rules": list(rules), "weight": weight})
+    requirements = read_requirements({"rules": list(rules), "weight": weight})
     with Site(routes) as site, Network(POLICY, time_limit_s=30) as network:
         target = parse_target(f"{site.url}{path}", POLICY)
         results = scan(target, types, network, Budget(30), extension=extension_of(requirements))
@@ -223,8 +224,8 @@ def test_content_that_scripts_may_add_is_a_warning() -> None:
 
 
 def test_each_file_is_requested_once_for_all_pages() -> None:
-    requirements = Requirements.from_json({"rules": [{"name": "Robots", "file": "/own.txt"}]})
-    others = Requirements.from_json({"rules": [{"name": "Robots", "file": "/other.txt"}]})
+    requirements = read_requirements({"rules": [{"name": "Robots", "file": "/own.txt"}]})
+    others = read_requirements({"rules": [{"name": "Robots", "file": "/other.txt"}]})
     shared = InMemoryEvidence()
     with Site({**ROUTES, "/own.txt": Answer("Own")}) as site:
         for path, used in (("/", requirements), ("/shop/tea", requirements), ("/", others)):

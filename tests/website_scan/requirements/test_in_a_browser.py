@@ -15,7 +15,7 @@ from website_scan.findings import ScanType
 from website_scan.net.browser import find_browser, sandbox_problem
 from website_scan.net.client import Network
 from website_scan.requirements.building import extension_of
-from website_scan.requirements.model import Requirements
+from website_scan.requirements.reading import read_requirements
 from website_scan.result import Budget
 from website_scan.run import scan
 
@@ -61,7 +61,7 @@ def browser() -> Iterator[WarmBrowser]:
 
 def test_rules_judge_the_rendered_page_and_its_requests(browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "FURTHER_LOADS", 0)
-    extension = extension_of(Requirements.from_json({"rules": RULES}))
+    extension = extension_of(read_requirements({"rules": RULES}))
     types = (ScanType.PERFORMANCE, ScanType.SEO)
     with Site(ROUTES) as site, Network(POLICY, time_limit_s=MAX_WAIT_S) as network:
         results = scan(target(site.url), types, network, Budget(MAX_WAIT_S), browser=browser, extension=extension)

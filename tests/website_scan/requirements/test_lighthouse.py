@@ -25,7 +25,8 @@ from website_scan.requirements.lighthouse.files import translate
 from website_scan.requirements.lighthouse.numbers import value_of_score
 from website_scan.requirements.lighthouse.translation import Translation, UnreadableFile
 from website_scan.requirements.lighthouse.url_patterns import pattern_of_budget, pattern_of_expression
-from website_scan.requirements.model import MAX_RULES, Requirements
+from website_scan.requirements.model import MAX_RULES
+from website_scan.requirements.reading import read_requirements
 from website_scan.requirements.toml_text import translation_toml
 
 FOLDER = Path(__file__).parent / "lighthouse_files"
@@ -44,7 +45,7 @@ def test_files_of_public_repositories_are_translated(path: Path) -> None:
         path.with_suffix(".toml").write_text(text, "utf-8")
     assert text == path.with_suffix(".toml").read_text("utf-8")
     options = tomllib.loads(text)
-    assert Requirements.from_json(options.get("requirements", {"rules": []})) == translation.requirements
+    assert read_requirements(options.get("requirements", {"rules": []})) == translation.requirements
     assert options.get("fail-under", {}) == translation.under
 
 
@@ -304,4 +305,4 @@ def test_any_json_is_translated_or_refused(data: object) -> None:
         translation = translate(json.dumps(data))
     except UnreadableFile:
         return
-    assert Requirements.from_json(translation.requirements.json()) == translation.requirements
+    assert read_requirements(translation.requirements.json()) == translation.requirements

@@ -27,6 +27,7 @@ from website_scan.requirements.model import (
     Rule,
     TextRule,
 )
+from website_scan.requirements.reading import read_requirements
 
 EXAMPLE = {
     "weight": 5,
@@ -49,7 +50,7 @@ def rule(**fields: Any) -> dict[str, Any]:
 
 
 def test_each_kind_is_read() -> None:
-    requirements = Requirements.from_json(EXAMPLE)
+    requirements = read_requirements(EXAMPLE)
     assert requirements == Requirements(
         (
             Rule("Frames are refused", HeaderRule("X-Frame-Options", equals="DENY"), ScanType.SECURITY, HIGH),
@@ -67,8 +68,8 @@ def test_each_kind_is_read() -> None:
 
 
 def test_written_json_is_read_again() -> None:
-    requirements = Requirements.from_json(EXAMPLE)
-    assert Requirements.from_json(json.loads(json.dumps(requirements.json()))) == requirements
+    requirements = read_requirements(EXAMPLE)
+    assert read_requirements(json.loads(json.dumps(requirements.json()))) == requirements
 
 
 @pytest.mark.parametrize(
@@ -96,7 +97,7 @@ def test_written_json_is_read_again() -> None:
 )
 def test_invalid_sets_are_refused(data: object, message: str) -> None:
     with pytest.raises(ValueError) as refusal:
-        Requirements.from_json(data)
+        read_requirements(data)
     assert str(refusal.value) == message
 
 
@@ -154,17 +155,17 @@ KINDS = "header, text, element, file, link, metric, bytes, requests"
 )
 def test_invalid_rules_are_refused(fields: dict[str, Any], fault: str) -> None:
     with pytest.raises(ValueError) as refusal:
-        Requirements.from_json({"rules": [rule(**fields)]})
+        read_requirements({"rules": [rule(**fields)]})
     assert str(refusal.value) == f"Rule 1 (“Rule”): {fault}"
 
 
 def test_number_of_rules_is_limited() -> None:
     rules = [{"name": f"Rule {number}", "text": "a"} for number in range(51)]
     with pytest.raises(ValueError, match="There may be at most 50 rules; these are 51"):
-        Requirements.from_json({"rules": rules})
+        read_requirements({"rules": rules})
     files = [{"name": f"Rule {number}", "file": f"/{number}"} for number in range(11)]
     with pytest.raises(ValueError, match="At most 10 rules may have “file”"):
-        Requirements.from_json({"rules": files})
+        read_requirements({"rules": files})
 
 
 @pytest.mark.parametrize(
@@ -180,7 +181,7 @@ def test_number_of_rules_is_limited() -> None:
     ],
 )
 def test_check_id_is_made_of_the_name(name: str, check_id: str) -> None:
-    (one,) = Requirements.from_json({"rules": [{"name": name, "text": "a"}]}).rules
+    (one,) = read_requirements({"rules": [{"name": name, "text": "a"}]}).rules
     assert one.check_id == check_id
     assert len(one.check_id) <= 80
 
@@ -201,19 +202,19 @@ FIELDS = st.dictionaries(
 @given(st.fixed_dictionaries({"rules": st.lists(FIELDS, max_size=3)}) | JSON)
 def test_any_json_is_read_or_refused_with_a_sentence(data: object) -> None:
     try:
-        requirements = Requirements.from_json(data)
+        requirements = read_requirements(data)
     except ValueError as error:
         message, requirements = str(error), Requirements()
     else:
         message = ""
     assert message[-1:] in ("", ".", "?")
-    assert Requirements.from_json(requirements.json()) == requirements
+    assert read_requirements(requirements.json()) == requirements
 
 
 def test_validation_imports_no_scan_engine() -> None:
     code = (
-        "import sys; from website_scan.requirements.model import Requirements;"
-        "Requirements.from_json({'rules': [{'name': 'a', 'element': 'p'}]});"
+        "import sys; from website_scan.requirements.reading import read_requirements;"
+        "read_requirements({'rules': [{'name': 'a', 'element': 'p'}]});"
         "print([name for name in sys.modules if name.startswith(('website_scan.catalogue', 'website_scan.performance',"
         " 'website_scan.browser', 'requests', 'urllib3', 'django'))])"
     )

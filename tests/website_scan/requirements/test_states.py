@@ -11,7 +11,7 @@ from website_scan.browser.journey.result import Walk
 from website_scan.findings import ScanType
 from website_scan.journeys.journey import Journey, Navigate
 from website_scan.requirements.building import extension_of
-from website_scan.requirements.model import Requirements
+from website_scan.requirements.reading import read_requirements
 from website_scan.states import judge_states
 
 RULES = [
@@ -35,7 +35,7 @@ def test_rules_judge_the_states_of_a_journey() -> None:
     load = replace(state.evidence, layout=Layout(DOCUMENT, {}, (), (), Viewport(412, 823, 2.0)))
     walk = Walk((DONE, DONE), (replace(state, evidence=load),), "Chromium")
     journey = Journey("Account", (Navigate(url=URL), Navigate(url=URL)))
-    extension = extension_of(Requirements.from_json({"rules": RULES}))
+    extension = extension_of(read_requirements({"rules": RULES}))
     (judged,) = judge_states(journey, walk, list(ScanType), POLICY, extension=extension)
     own = {
         check.name: check.status
