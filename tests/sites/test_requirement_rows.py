@@ -95,7 +95,7 @@ def test_wrong_number_of_rows_is_no_error_of_the_service(rows: str) -> None:
 @pytest.mark.parametrize(
     ("change", "field", "text"),
     [
-        ({"name": ""}, "name", "“Name” must be a text that is not empty."),
+        ({"name": ""}, "name", "“Name of the requirement” must be a text that is not empty."),
         ({"name": "x" * 61}, "name", "Ensure this value has at most 60 characters (it has 61)."),
         ({"kind": ""}, "kind", "Choose what is required."),
         ({"kind": "cookie"}, "kind", "Choose what is required."),
@@ -122,7 +122,7 @@ def test_error_is_displayed_at_its_row(change: dict[str, Any], field: str, text:
 def test_equal_names_are_refused_at_the_second_row() -> None:
     form = RequirementsForm(entered(ROW, {}, {**ROW, "value": "/other"}))
     assert not form.is_valid()
-    assert form.requirement_rows[2].errors["name"] == ["“Name” is the name of another rule."]
+    assert form.requirement_rows[2].errors["name"] == ["“Name of the requirement” is the name of another rule."]
     assert not form.requirement_rows[0].errors
 
 
@@ -226,7 +226,7 @@ def test_list_form_stores_and_shows_requirements(home: Member) -> None:
     assert page.xpath("//input[@name='own-0-name']/@value") == ["Imprint is linked"]
 
 
-def test_journey_form_shows_requirements_and_its_monitor_has_no_rows(
+def test_journey_form_shows_requirements_and_its_monitor_ignores_rows(
     home: Member, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
     settings.SCAN_BROWSER = "auto"
@@ -238,9 +238,11 @@ def test_journey_form_shows_requirements_and_its_monitor_has_no_rows(
     client = browser_of(person_of(home, "member", "ann@example.com"))
     page = page_of(client.get(f"/o/home/journeys/{journey.id}/edit"))
     assert page.xpath("//input[@name='own-0-name']/@value") == ["Imprint is linked"]
-    page = page_of(client.get(f"{NEW_MONITOR}?journey={journey.id}"))
-    assert not page.xpath("//*[starts-with(@name, 'own')]")
-    form = {"journey": journey.id, "every": "day", "timezone": "UTC", **entered({**ROW, "value": "wrong"})}
+    # The style sheet hides the fields of pages while the form is for a journey.
+    rows = page_of(client.get(NEW_MONITOR)).xpath("//*[starts-with(@name, 'own')]")
+    assert rows
+    assert all(row.xpath("ancestor::*[contains(@class, 'of-pages')]") for row in rows)
+    form = {"scope": "journey", "journey": journey.id, "every": "day", "timezone": "UTC", **entered({**ROW, "value": "wrong"})}
     assert client.post(NEW_MONITOR, form).status_code == 302
     assert Monitor.objects.get().own_requirements == stored([ROW_JSON])
     assert journey_json_of(Journey.objects.get())["requirements"]["weight"] == 0

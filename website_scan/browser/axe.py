@@ -92,7 +92,6 @@ def axe_source() -> str:
     return source
 
 
-@cache
 def _corrected_axe_source() -> str:
     # A single evaluation costs less than one for each script.
     return ";\n".join((axe_source(), *map(read_script, CORRECTIONS)))
