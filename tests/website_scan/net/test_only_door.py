@@ -71,6 +71,7 @@ HARMLESS = {
     "website_scan/browser/journey/inputs.py": {"asyncio"},
     "website_scan/browser/journey/log_out.py": {"asyncio"},
     "website_scan/browser/journey/state_evidence.py": {"asyncio"},
+    "website_scan/browser/journey/step_pictures.py": {"asyncio"},
     "website_scan/browser/journey/walker.py": {"asyncio"},
     "website_scan/browser/load.py": {"asyncio"},
     "website_scan/browser/main_thread.py": {"asyncio"},
