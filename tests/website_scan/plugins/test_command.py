@@ -115,6 +115,27 @@ def test_gate_knows_outcomes_of_plug_ins(example: Path, site: Site) -> None:
     assert "acme-imprint has missing, empty" in wrong.stderr
 
 
+def test_gate_has_all_outcomes_of_a_plug_in(example: Path, site: Site) -> None:
+    arguments = [f"{site.url}/", "--type", "seo", "--quiet"]
+    ran = command(example, *arguments, "--fail-on-outcome", "acme-*", status=1)
+    assert "acme-imprint" in ran.stderr
+    wrong = command(example, *arguments, "--fail-on-outcome", "other-*", status=2)
+    assert "other-* is not an outcome: no plug-in other with checks is used." in wrong.stderr
+    command(example, *arguments, "--no-plugins", "--fail-on-outcome", "acme-*", "--accept", "acme-imprint.empty")
+
+
+def test_formats_of_plug_ins_can_be_left_out(example: Path, site: Site) -> None:
+    arguments = [f"{site.url}/", "--type", "seo", "--quiet", "--format"]
+    ran = command(example, *arguments, "acme-table", "--no-plugins", status=2)
+    assert "The format acme-table is part of a plug-in, so it does not work with --no-plugins." in ran.stderr
+    assert "'acme-table'" in command(example, *arguments, "acme-tabel", status=2).stderr
+
+
+def test_text_names_the_plug_in_of_a_category(example: Path, site: Site) -> None:
+    text = command(example, f"{site.url}/", "--type", "seo").stdout
+    assert re.search(r"Acme rules \(plug-in acme 1\.0\.0\)\s+75", text)
+
+
 @pytest.mark.parametrize(
     ("arguments", "variables"), [(["--no-plugins"], {}), ([], {"SCAN_PLUGINS": ""}), ([], {"SCAN_PLUGINS": "none"})]
 )
@@ -145,16 +166,23 @@ def test_scan_without_plug_ins_imports_nothing_for_them(packages: Path, site: Si
 @pytest.mark.parametrize(
     ("source", "error"),
     [
-        ("import missing_package", "ModuleNotFoundError: No module named 'missing_package'"),
+        (
+            "import missing_package",
+            "ModuleNotFoundError: No module named 'missing_package' (checks_of_acme.py, line 1)",
+        ),
         ("import sys; sys.exit(1)", "SystemExit: 1"),
         ("import os; os._exit(1)", "its process ended"),
-        ("x = 1", "has no CATEGORY"),
+        ("x = 1", "It could not be loaded: the module checks_of_acme has no CATEGORY."),
+        (
+            "from website_scan.plugins import check\n\ncheck('acme-a', name='A', outcomes={'b': 'B'}, severity='low')",
+            "check() missing 1 required keyword-only argument: 'fix' (checks_of_acme.py, line 3)",
+        ),
         ("raise ValueError('x' * 10_000_000)", "ValueError: xxx"),
     ],
 )
 def test_plug_in_that_cannot_be_loaded_has_no_checks(packages: Path, site: Site, source: str, error: str) -> None:
     install(packages, {"acme": source})
-    assert error in command(packages, "checks", "--plugins").stdout
+    assert error in command(packages, "checks", "--plugins", status=1).stdout
     ran = command(packages, f"{site.url}/", "--type", "seo", "--quiet")
     assert ran.stderr.count("The plug-in acme is not used.") == 1
     assert len(ran.stderr) < 1000
@@ -171,8 +199,8 @@ def test_import_that_hangs_ends_at_its_time_limit(packages: Path, site: Site) ->
 @pytest.mark.parametrize(
     ("body", "error"),
     [
-        ("raise ValueError('no table')", "ValueError: no table"),
-        ("return 1", "TypeError: the format returned int instead of a text"),
+        ("raise ValueError('no table')", "ValueError: no table (formats_of_acme_text.py, line 2, in render)"),
+        ("return 1", "the format returned int instead of a text"),
         ("return 'x' * 100_000_000", "its result is larger than"),
     ],
 )
