@@ -73,9 +73,9 @@ def has_plug_in(name: str) -> bool:
 
 def plug_in_text(name: str, result: CommandResult) -> str:
     """Return the reports in a plug-in's format. Raises WrongUsage if it fails."""
+    from website_scan.command.formats.data import full_report
     from website_scan.plugins.registry import find_format
     from website_scan.plugins.runner import PlugInFailed
-    from website_scan.report.exports import exported
 
     plug_in = find_format(name, scanning.SCAN_PLUGINS)
     if plug_in is None:
@@ -85,7 +85,7 @@ def plug_in_text(name: str, result: CommandResult) -> str:
     if name not in plug_in.description.formats:
         raise WrongUsage(" ".join((f"The format {name} cannot be used.", *plug_in.description.problems)))
     try:
-        return plug_in.runner.render(name, [dict(exported(report.export)) for report in result.reports])
+        return plug_in.runner.render(name, [full_report(report) for report in result.reports])
     except PlugInFailed as failed:
         raise WrongUsage(f"The format {name} of the plug-in {plug_in.name} failed: {failed}.") from None
 

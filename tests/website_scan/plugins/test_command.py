@@ -66,18 +66,22 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "packages"
 
 
-def test_tests_of_the_example_pass(example: Path) -> None:
+def test_tests_of_the_example_and_of_the_guide_pass(example: Path, tmp_path: Path) -> None:
+    guide = (ROOT / "docs" / "plugins.md").read_text()
+    (code,) = (code for code in re.findall(r"^```python\n(.*?)^```$", guide, re.M | re.S) if "def test_" in code)
+    of_guide = tmp_path / "test_guide.py"
+    of_guide.write_text(f"from acme_scan.rules import imprint, load_opening_hours\n{code}")
     path = os.pathsep.join([str(example), str(ROOT)])
     options: list[str | Path] = ["-q", "-c", os.devnull, "--rootdir", EXAMPLE, "-p", "no:cacheprovider"]
     ran = subprocess.run(
-        [sys.executable, "-B", "-m", "pytest", *options, EXAMPLE / "tests"],
+        [sys.executable, "-B", "-m", "pytest", *options, EXAMPLE / "tests", of_guide],
         env=environment(PYTHONPATH=path),
         capture_output=True,
         text=True,
         timeout=100,
     )
     assert ran.returncode == 0, ran.stdout
-    assert "5 passed" in ran.stdout
+    assert "7 passed" in ran.stdout
 
 
 def test_example_is_listed(example: Path) -> None:
@@ -208,6 +212,14 @@ def test_format_that_fails_is_an_error(packages: Path, site: Site, body: str, er
     install(packages, {}, formats={"acme-text": f"def render(exports):\n    {body}"})
     ran = command(packages, f"{site.url}/", "--type", "seo", "--format", "acme-text", status=2)
     assert f"The format acme-text of the plug-in acme failed: {error}" in ran.stderr
+
+
+def test_format_gets_accepted_findings(packages: Path, site: Site) -> None:
+    source = "def render(exports):\n    return repr([(export['type'], export.get('accepted')) for export in exports])"
+    install(packages, {"links": CHECK.replace("acme-a", "links-a")}, formats={"links-text": source}, name="links-scan")
+    arguments = [f"{site.url}/", "--type", "seo", "--type", "security", "--format", "links-text"]
+    printed = command(packages, *arguments, "--accept", "links-a.bad").stdout
+    assert printed == "[('seo', {'links-a': 'accepted by name'}), ('security', None)]"
 
 
 def test_format_cannot_control_a_terminal(packages: Path, site: Site) -> None:
