@@ -70,7 +70,7 @@ def test_tests_of_the_example_and_of_the_guide_pass(example: Path, tmp_path: Pat
     guide = (ROOT / "docs" / "plugins.md").read_text()
     (code,) = (code for code in re.findall(r"^```python\n(.*?)^```$", guide, re.M | re.S) if "def test_" in code)
     of_guide = tmp_path / "test_guide.py"
-    of_guide.write_text(f"from acme_scan.rules import imprint, load_opening_hours\n{code}")
+    of_guide.write_text(code)
     path = os.pathsep.join([str(example), str(ROOT)])
     options: list[str | Path] = ["-q", "-c", os.devnull, "--rootdir", EXAMPLE, "-p", "no:cacheprovider"]
     ran = subprocess.run(

@@ -220,9 +220,11 @@ def test_credit_survives_the_way_to_the_scanner() -> None:
         sent(Fail("bad", "Bad.", credit=8))
 
 
-ANY: Any = None
+NOTHING: Any = None
 NODE: Any = Document("<p>").select("p")[0]
 TEXT: Any = "1.5"
+FRACTION: Any = 1.5
+EMPTY: Any = []
 
 
 async def coroutine() -> None: ...
@@ -232,12 +234,12 @@ async def coroutine() -> None: ...
     ("verdict", "message"),
     [
         (lambda: Fail("bad", "{r}", r=TEXT), "the value r is a str; use Excerpt(…) for texts"),
-        (lambda: Fail("bad", "{r}", r=1.5), "the value r is a float; use Number(r, digits=1), or a class such as"),
+        (lambda: Fail("bad", "{r}", r=FRACTION), "the value r is a float; use Number(r, digits=1), or a class such as"),
         (lambda: Fail("bad", "{r}", r=True), "the value r is True; use a number, or a class such as Count or Excerpt"),
-        (lambda: Fail("bad", "{r}", r=ANY), "the value r is None; use a number"),
+        (lambda: Fail("bad", "{r}", r=NOTHING), "the value r is None; use a number"),
         (lambda: Fail("bad", "{r}", r=Count(TEXT, "link")), "the value of the Count r is not a number"),
-        (lambda: Pass("Ok.", places=[]), "Pass has no places; use details"),
-        (lambda: Pass("Ok.", severity="low"), "Pass has no severity"),
+        (lambda: Pass("Ok.", places=EMPTY), "Pass has no places; use details"),
+        (lambda: Pass("Ok.", severity=TEXT), "Pass has no severity"),
         (lambda: Fail("bad", "Bad.", places=[TEXT]), "a place is a str, not an Element, Header or Resource"),
         (lambda: Fail("bad", "Bad.", places=[NODE]), "a place is an element of the document; use element.place(why)"),
         (lambda: Fail("bad", "Bad.", places=Element("p")), "places must be a list"),  # type: ignore[arg-type]
