@@ -22,8 +22,7 @@ def execute(arguments: list[str]) -> int | None:
     if arguments[1:2] == ["checks"]:
         from website_scan.command.listing import list_checks
 
-        list_checks(arguments[2:], "manage.py checks")
-        return 0
+        return list_checks(arguments[2:], "manage.py checks")
     if arguments[1:2] == ["up"]:
         from operations.stack.management.commands.up import Command as Up
 

@@ -35,6 +35,4 @@ def scan_extension() -> Extension:
 
 def plug_in_formats() -> dict[str, UsedPlugIn]:
     """Return the plug-ins that have export formats, by the name of the format."""
-    return {
-        name: plug_in for plug_in in enabled_plug_ins() if not plug_in.error for name, _ in plug_in.installed.formats
-    }
+    return {name: plug_in for plug_in in enabled_plug_ins() for name in plug_in.description.formats}

@@ -7,7 +7,7 @@ the fault. Texts for readers are composed in `website_scan.wording`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -81,6 +81,12 @@ class Fix:
         return suitable if server in self.snippets else {str(label): code for label, code in self.snippets.items()}
 
 
+def _listed(places: Sequence[Place], name: str) -> tuple[Place, ...]:
+    if not isinstance(places, Iterable):
+        raise TypeError(f"{name} must be a list")
+    return tuple(places)
+
+
 class _BaseVerdict:
     """Base class of verdicts.
 
@@ -102,8 +108,8 @@ class _BaseVerdict:
         values: Mapping[str, Value | int | datetime],
     ) -> None:
         self.summary = summary
-        self.places = tuple(places)
-        self.details = tuple(details)
+        self.places = _listed(places, "places")
+        self.details = _listed(details, "details")
         self.credit = credit
         self.values = typed(values)
 

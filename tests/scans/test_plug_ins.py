@@ -145,8 +145,9 @@ def test_system_check_names_plug_ins_with_problems(packages: Path, settings: Set
     install(packages, {"links": "import missing_package"}, name="links-scan")
     settings.SCAN_PLUGINS = {"acme": 0, "links": 0, "absent": 0}
     assert [message.msg for message in check_plug_ins()] == [
-        "Plug-in acme: acme-wrong cannot run: the severity is not one of critical, high, medium, low.",
-        "Plug-in links: It could not be loaded: ModuleNotFoundError: No module named 'missing_package'.",
+        "Plug-in acme: acme-wrong cannot run: the severity “apocalyptic” is none of critical, high, medium, low.",
+        "Plug-in links: It could not be loaded: ModuleNotFoundError: No module named 'missing_package' "
+        "(checks_of_links.py, line 1).",
         "Plug-in absent: It is not installed.",
     ]
 

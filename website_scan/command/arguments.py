@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -34,7 +35,7 @@ from website_scan.command.journey_options import (
 )
 from website_scan.command.outcome_names import known_outcomes
 from website_scan.command.pages import canonical_pages
-from website_scan.command.plug_ins import FormatNames
+from website_scan.command.plug_ins import FormatNames, refuse_plug_in_formats
 from website_scan.command.requirement_options import add_requirement_options, requirement_options
 from website_scan.command.site_options import SiteOptions, choose_site_or_pages, is_url, page_count, site_options
 from website_scan.command.viewing_options import add_viewing_options, chosen_viewing
@@ -138,6 +139,8 @@ def parse_arguments(arguments: Sequence[str], program: str = PROGRAM) -> Options
     chosen = choose_site_or_pages(typed, file_options)
     _refuse_contradictions(typed, file_options)
     outputs = _outputs(parsed.outputs)
+    if parsed.no_plugins:
+        refuse_plug_in_formats([output.format for output in outputs], FORMATS)
     refuse_useless_conformance_options(typed, file_options, [output.format for output in outputs])
     start, site = site_options(chosen) or ("", None)
     journeys = journey_options(typed, chosen)
@@ -147,6 +150,7 @@ def parse_arguments(arguments: Sequence[str], program: str = PROGRAM) -> Options
     if _file_chooses_a_host(pages, typed, file_options, has_journeys=journeys is not None):
         refuse_access_without_typed_pages(typed)
     own = requirement_options(chosen)
+    known = partial(known_outcomes, requirements=own.requirements, uses_plug_ins=not parsed.no_plugins)
     return Options(
         urls=pages,
         typed=tuple(url for url in canonical_pages(_typed_urls(typed)) if not url.startswith("/")),
@@ -157,10 +161,10 @@ def parse_arguments(arguments: Sequence[str], program: str = PROGRAM) -> Options
         outputs=outputs,
         under=dict(own.under) | chosen.get("fail_under", {}),
         fail_on=Severity(chosen["fail_on"]) if "fail_on" in chosen else None,
-        fail_on_outcome=known_outcomes((*own.outcomes, *chosen.get("fail_on_outcome", ())), own.requirements),
+        fail_on_outcome=known((*own.outcomes, *chosen.get("fail_on_outcome", ()))),
         fail_on_level=gate_target(chosen),
         target=conformance_target(chosen),
-        accept=known_outcomes(chosen.get("accept", ()), own.requirements),
+        accept=known(chosen.get("accept", ())),
         requirements=own.requirements,
         allows_login=chosen.get("allow_login", False),
         baseline=chosen.get("baseline"),

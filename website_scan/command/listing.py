@@ -16,6 +16,7 @@ from typing import Any
 
 from website_scan import catalogue
 from website_scan.catalogue import Check, caps, catalogue_version, checks, measured_checks
+from website_scan.command.errors import EXIT_GATE
 from website_scan.command.terminal import write_out
 from website_scan.findings import ScanType
 from website_scan.plan import judges_journeys_only, needs_browser
@@ -30,8 +31,11 @@ EVIDENCE = Path(catalogue.__file__).with_name("evidence.toml")
 EXAMPLES = EVIDENCE.with_name("examples.json")
 
 
-def list_checks(arguments: Sequence[str], program: str) -> None:
-    """Print the catalogue of checks in the format of the option `--format`, or the installed plug-ins."""
+def list_checks(arguments: Sequence[str], program: str) -> int:
+    """Print the catalogue of checks in the format of the option `--format`, or the installed plug-ins.
+
+    Returns the exit status: 1 if a plug-in has an error or problems, otherwise 0.
+    """
     parser = ArgumentParser(program, description="Prints the catalogue of checks.")
     parser.add_argument("--format", default=FORMATS[0], choices=FORMATS)
     parser.add_argument("--plugins", action="store_true", help="installed plug-ins with their checks and formats")
@@ -39,9 +43,11 @@ def list_checks(arguments: Sequence[str], program: str) -> None:
     if options.plugins:
         from website_scan.command.plug_in_listing import listed_plug_ins  # Starts the processes of plug-ins.
 
-        write_out(f"{listed_plug_ins(options.format)}\n")
-    else:
-        write_out(f"{listed(options.format)}\n")
+        text, has_problems = listed_plug_ins(options.format)
+        write_out(f"{text}\n")
+        return EXIT_GATE if has_problems else 0
+    write_out(f"{listed(options.format)}\n")
+    return 0
 
 
 def listed(format: str) -> str:

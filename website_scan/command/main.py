@@ -37,8 +37,7 @@ def run(arguments: Sequence[str], program: str = PROGRAM) -> int:
         if list(arguments[:1]) == ["checks"]:
             from website_scan.command.listing import list_checks
 
-            list_checks(arguments[1:], f"{program} checks")
-            return 0
+            return list_checks(arguments[1:], f"{program} checks")
         with interrupt_on_signals():
             if is_list_command(arguments):
                 from website_scan.command import lists

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from website_scan import settings as scanning
@@ -32,36 +33,59 @@ def _has_plug_ins() -> bool:
 
 
 class FormatNames(tuple[str, ...]):
-    """Names of the scanner's formats. Those of plug-ins are members, too; they are searched only for other names."""
+    """Names of the scanner's formats. Those of plug-ins are members, too; they are searched only for other names.
+
+    Iteration includes them, for messages that list all formats.
+    """
 
     __slots__ = ()
 
     def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or (isinstance(name, str) and _is_plug_in_format(name))
+        return super().__contains__(name) or name in set(_plug_in_formats())
+
+    def __iter__(self) -> Iterator[str]:
+        yield from super().__iter__()
+        yield from _plug_in_formats()
 
 
-def _is_plug_in_format(name: str) -> bool:
+def _plug_in_formats() -> Iterator[str]:
+    """Yield the names of the formats of the plug-ins that the command uses. Their code does not run."""
     from website_scan.plugins.installed import installed_plug_ins  # Only unknown formats need it.
 
-    plug_in = name.partition("-")[0]
-    is_selected = scanning.SCAN_PLUGINS is None or plug_in in scanning.SCAN_PLUGINS
-    installed = installed_plug_ins().get(plug_in)
-    return is_selected and installed is not None and name in dict(installed.formats)
+    for plug_in in installed_plug_ins().values():
+        if scanning.SCAN_PLUGINS is None or plug_in.name in scanning.SCAN_PLUGINS:
+            yield from dict(plug_in.formats)
+
+
+def refuse_plug_in_formats(names: Iterable[str], formats: Container[str]) -> None:
+    """Raise WrongUsage for the name of a format that is not one of the scanner's `formats`."""
+    for name in names:
+        if name not in formats:
+            raise WrongUsage(f"The format {name} is part of a plug-in, so it does not work with --no-plugins.")
+
+
+def has_plug_in(name: str) -> bool:
+    """Return True if a plug-in is installed. Its code does not run."""
+    from website_scan.plugins.installed import installed_plug_ins  # Most commands do not need it.
+
+    return name in installed_plug_ins()
 
 
 def plug_in_text(name: str, result: CommandResult) -> str:
     """Return the reports in a plug-in's format. Raises WrongUsage if it fails."""
+    from website_scan.command.formats.data import full_report
     from website_scan.plugins.registry import find_format
     from website_scan.plugins.runner import PlugInFailed
-    from website_scan.report.exports import exported
 
     plug_in = find_format(name, scanning.SCAN_PLUGINS)
     if plug_in is None:
         raise WrongUsage(f"There is no format {name}.")
     if plug_in.error:
         raise WrongUsage(f"The plug-in {plug_in.name} cannot be used. {plug_in.error}")
+    if name not in plug_in.description.formats:
+        raise WrongUsage(" ".join((f"The format {name} cannot be used.", *plug_in.description.problems)))
     try:
-        return plug_in.runner.render(name, [dict(exported(report.export)) for report in result.reports])
+        return plug_in.runner.render(name, [full_report(report) for report in result.reports])
     except PlugInFailed as failed:
         raise WrongUsage(f"The format {name} of the plug-in {plug_in.name} failed: {failed}.") from None
 

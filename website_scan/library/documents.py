@@ -31,8 +31,8 @@ def document(
     or the name of a format of an installed plug-in. `standard` and `level` choose the criteria of the formats
     conformance and earl. Raises InvalidOption.
     """
-    if format not in FormatNames(FORMATS):
-        raise InvalidOption(f"format must be one of {', '.join(FORMATS)}.")
+    if format not in (names := FormatNames(FORMATS)):
+        raise InvalidOption(f"format must be one of {', '.join(iter(names))}.")
     target = ConformanceTarget(*parse_standard(standard, level))
     reports = sources(results)
     if not reports:

@@ -5,8 +5,10 @@ from website_scan.findings import HIGH as HIGH
 from website_scan.findings import LOW as LOW
 from website_scan.findings import MEDIUM as MEDIUM
 from website_scan.findings import NotApplicable as NotApplicable
+from website_scan.net.http.response import Headers as Headers
 from website_scan.outcomes import Fail as Fail
 from website_scan.outcomes import Fix as Fix
+from website_scan.outcomes import Language as Language
 from website_scan.outcomes import Pass as Pass
 from website_scan.outcomes import Verdict as Verdict
 from website_scan.outcomes import Warn as Warn
@@ -17,10 +19,13 @@ from website_scan.places import Resource as Resource
 from website_scan.plugins.declaring import Category as Category
 from website_scan.plugins.declaring import check as check
 from website_scan.plugins.declaring import probe as probe
+from website_scan.plugins.evidence import Answer as Answer
 from website_scan.plugins.evidence import Document as Document
 from website_scan.plugins.evidence import Network as Network
 from website_scan.plugins.evidence import NetworkError as NetworkError
+from website_scan.plugins.evidence import Node as Node
 from website_scan.plugins.evidence import Page as Page
+from website_scan.plugins.evidence import PageRequest as PageRequest
 from website_scan.plugins.evidence import RenderedPage as RenderedPage
 from website_scan.plugins.evidence import Requests as Requests
 from website_scan.values import Address as Address

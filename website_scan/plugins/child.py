@@ -10,11 +10,13 @@ from typing import Any, BinaryIO
 
 from website_scan.net.http.response import Headers
 from website_scan.plugins.collecting import PROVIDED, CollectedCheck, CollectedProbe, Parameter
+from website_scan.plugins.errors import PlainError
 from website_scan.plugins.evidence import Answer, Network, NetworkError
+from website_scan.plugins.json_checking import WrongData
 from website_scan.plugins.verdicts import verdict_json
 
 
-class Missing(Exception):
+class Missing(PlainError):
     """Raised if evidence that a check requires could not be gathered. The message is a clause."""
 
 
@@ -58,7 +60,7 @@ def render_format(function: Callable[..., object], exports: Sequence[object]) ->
     """Return the text that a format makes of exported reports."""
     text = function(exports)
     if not isinstance(text, str):
-        raise TypeError(f"the format returned {type(text).__name__} instead of a text")
+        raise WrongData(f"the format returned {type(text).__name__} instead of a text")
     return {"text": text}
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import operator
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from website_scan.outcomes import Fix, Outcome
-from website_scan.plugins.declaring import Category, CheckDeclaration
+from website_scan.plugins.declaring import Category, DeclaredCheck, declared_checks, declared_probes
+from website_scan.plugins.errors import PlainError, describe
 from website_scan.plugins.evidence import Document, Network, Page, RenderedPage, Requests
 from website_scan.plugins.verdicts import fix_json
 
@@ -24,7 +26,7 @@ PROVIDED: Mapping[type, str] = {
 }
 
 
-class Unusable(Exception):
+class Unusable(PlainError):
     """Raised for a check that cannot run as it is declared. The message is a clause."""
 
 
@@ -47,7 +49,6 @@ class CollectedProbe:
 
 @dataclass(frozen=True, slots=True)
 class CollectedCheck:
-    declared: CheckDeclaration
     function: Callable[..., object]
     parameters: Sequence[Parameter]
 
@@ -56,34 +57,41 @@ class CollectedCheck:
 class Collection:
     """Declarations of a plug-in.
 
-    `probes` are by the class of their evidence.
+    `packages` are its top-level packages. `probes` are by the class of their evidence. `problems` are sentences.
     """
+
+    packages: frozenset[str] = frozenset()
 
     checks: dict[str, CollectedCheck] = field(default_factory=dict)
     probes: dict[type, CollectedProbe] = field(default_factory=dict)
     formats: dict[str, Callable[..., object]] = field(default_factory=dict)
     categories: list[dict[str, Any]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
 
     def description(self) -> dict[str, Any]:
         """Return the declarations as JSON."""
-        return {"categories": self.categories, "formats": sorted(self.formats)}
+        return {"categories": self.categories, "formats": sorted(self.formats), "problems": self.problems}
 
 
-def collect(modules: Mapping[str, str], formats: Mapping[str, str]) -> Collection:
-    """Import the entry points of a plug-in, and return its declarations.
+def collect(collection: Collection, modules: Mapping[str, str], formats: Mapping[str, str]) -> None:
+    """Import the entry points of a plug-in, and add its declarations to an empty collection.
 
-    `modules` and `formats` are the values of the entry points by their names. Raises any exception of the plug-in.
+    `modules` and `formats` are the values of the entry points by their names. Raises any exception of the plug-in. A
+    format that fails is left out.
     """
-    collection = Collection()
-    imported = {name: importlib.import_module(value.partition(":")[0]) for name, value in modules.items()}
-    for module in imported.values():
-        for function in _declared(module, "__plug_in_probe__"):
-            _add_probe(collection, function)
+    collection.packages = frozenset(
+        value.partition(":")[0].partition(".")[0] for value in (*modules.values(), *formats.values())
+    )
+    imported = {name: importlib.import_module(value) for name, value in modules.items()}
+    for function in declared_probes():
+        _add_probe(collection, function)
     for name, module in imported.items():
         category = getattr(module, "CATEGORY", None)
         if not isinstance(category, Category):
             raise Unusable(f"the module {module.__name__} has no CATEGORY")
-        checks = [_check_json(collection, function) for function in _declared(module, "__plug_in_check__")]
+        checks = [_check_json(collection, declared) for declared in declared_checks(module.__name__)]
+        if not checks:
+            collection.problems.append(f"{module.__name__} has no checks.")
         collection.categories.append(
             {
                 "id": name,
@@ -94,27 +102,28 @@ def collect(modules: Mapping[str, str], formats: Mapping[str, str]) -> Collectio
             }
         )
     for name, value in formats.items():
-        module_name, _, attribute = value.partition(":")
-        function = getattr(importlib.import_module(module_name), attribute)
-        if not callable(function):
-            raise Unusable(f"the format {name} is no function")
-        collection.formats[name] = function
-    return collection
+        try:
+            collection.formats[name] = _format(value)
+        except BaseException as error:  # noqa: BLE001 -- the module may raise anything, such as SystemExit
+            collection.problems.append(f"The format {name} was left out: {describe(error, collection.packages)}.")
 
 
-def _declared(module: types.ModuleType, attribute: str) -> list[Callable[..., Any]]:
-    # Functions that the module imports from another module are declared there.
-    return [
-        value
-        for value in vars(module).values()
-        if isinstance(value, types.FunctionType) and value.__module__ == module.__name__ and hasattr(value, attribute)
-    ]
+def _format(value: str) -> Callable[..., object]:
+    """Return the function that an entry point names. Raises any exception of the plug-in."""
+    module_name, _, attribute = value.partition(":")
+    if not attribute:
+        raise Unusable(f"the entry point names no function, as in “{module_name}:table”")
+    function = operator.attrgetter(attribute)(importlib.import_module(module_name))
+    if not callable(function):
+        raise Unusable(f"{attribute} in {module_name} is no function")
+    found: Callable[..., object] = function
+    return found
 
 
 def _add_probe(collection: Collection, function: Callable[..., Any]) -> None:
     provides = inspect.get_annotations(function, eval_str=True).get("return")
     if not isinstance(provides, type):
-        raise Unusable(f"the probe {function.__name__} returns no evidence class")
+        raise Unusable(f"annotate the class that the probe {function.__name__} returns, as in “-> OpeningHours”")
     if provides in collection.probes or provides in PROVIDED:
         raise Unusable(f"two probes return {provides.__name__}")
     collection.probes[provides] = CollectedProbe(function.__name__, provides, function, _parameters(function))
@@ -135,30 +144,32 @@ def _parameters(function: Callable[..., Any]) -> list[Parameter]:
     return parameters
 
 
-def _check_json(collection: Collection, function: Callable[..., Any]) -> dict[str, Any]:
+def _check_json(collection: Collection, declared: DeclaredCheck) -> dict[str, Any]:
     """Return a check as JSON, and add it to the collection.
 
-    A check that cannot run has a `problem`.
+    A check that cannot run has a `problem`. The scanner refuses values of wrong types.
     """
-    declared: CheckDeclaration = function.__plug_in_check__  # type: ignore[attr-defined]  # set by the decorator
     problem, evidence = "", {}
     try:
-        parameters = _parameters(function)
+        parameters = _parameters(declared.function)
         _refuse_network(parameters)
         evidence = _evidence(collection, parameters, frozenset())
-        collection.checks.setdefault(str(declared.id), CollectedCheck(declared, function, parameters))
+        collection.checks.setdefault(str(declared.id), CollectedCheck(declared.function, parameters))
     except (Unusable, NameError) as unusable:
         problem = str(unusable)
+    outcomes, fix, references = declared.outcomes, declared.fix, declared.references
     return {
         "id": declared.id,
         "name": declared.name,
-        "outcomes": {name: _outcome_json(outcome) for name, outcome in dict(declared.outcomes).items()},
+        "outcomes": {name: _outcome_json(outcome) for name, outcome in outcomes.items()}
+        if isinstance(outcomes, Mapping)
+        else str(outcomes),
         "severity": declared.severity,
-        "fix": fix_json(Fix(declared.fix) if isinstance(declared.fix, str) else declared.fix),
+        "fix": fix_json(fix if isinstance(fix, Fix) else Fix(fix)),
         "why": declared.why,
         "consequence": declared.consequence,
         "judged": declared.judged,
-        "references": list(declared.references),
+        "references": list(references) if isinstance(references, list | tuple) else str(references),
         "evidence": evidence,
         "problem": problem,
     }
@@ -170,7 +181,7 @@ def _refuse_network(parameters: Sequence[Parameter]) -> None:
 
 
 def _outcome_json(declared: str | Outcome) -> dict[str, Any]:
-    outcome = Outcome(declared) if isinstance(declared, str) else declared
+    outcome = declared if isinstance(declared, Outcome) else Outcome(declared)
     return {
         "title": outcome.title,
         "severities": [str(severity) for severity in outcome.severities],

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+import types
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from website_scan.findings import Severity
@@ -28,9 +30,40 @@ class Category:
     error_pages: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckDeclaration:
-    """Decorator that declares a check.
+@dataclass(frozen=True, slots=True)
+class DeclaredCheck:
+    """Function with the arguments of its decorator `check`. A plug-in may have passed values of wrong types."""
+
+    function: Callable[..., Any]
+    id: str
+    name: str
+    outcomes: Mapping[str, str | Outcome]
+    severity: Severity | SeverityName
+    fix: str | Fix
+    why: str
+    consequence: str
+    judged: str
+    references: Sequence[str]
+
+
+# All declarations of this process, in their order. Two functions of a module may have the same name.
+_checks: defaultdict[str, list[DeclaredCheck]] = defaultdict(list)
+_probes: list[Callable[..., Any]] = []
+
+
+def check(  # noqa: PLR0913 -- options by keyword
+    id: str,
+    *,
+    name: str,
+    outcomes: Mapping[str, str | Outcome],
+    severity: Severity | SeverityName,
+    fix: str | Fix,
+    why: str = "",
+    consequence: str = "",
+    judged: str = "",
+    references: Sequence[str] = (),
+) -> Callable[[F], F]:
+    """Declare a check.
 
     `@check("acme-imprint", name=…, …)` is written before a function. Its parameters are annotated with the classes of
     evidence that it needs; it returns a verdict. The ID begins with the plug-in's name and a dash. `name` is the title
@@ -39,22 +72,15 @@ class CheckDeclaration:
     findings that are critical or high. `judged` explains thresholds, `references` are sources of the rule.
     """
 
-    id: str = field(kw_only=False)
-    name: str
-    outcomes: Mapping[str, str | Outcome]
-    severity: Severity | SeverityName
-    fix: str | Fix
-    why: str = ""
-    consequence: str = ""
-    judged: str = ""
-    references: tuple[str, ...] = ()
-
-    def __call__(self, function: F) -> F:
-        function.__plug_in_check__ = self  # type: ignore[attr-defined]  # functions accept attributes
+    def declare(function: F) -> F:
+        _refuse_other_objects(function, "check(…)")
+        declared = DeclaredCheck(
+            function, id, name, outcomes, severity, fix, why, consequence, judged, references
+        )  # fmt: skip
+        _checks[function.__module__].append(declared)
         return function
 
-
-check = CheckDeclaration
+    return declare
 
 
 def probe(function: F) -> F:
@@ -62,5 +88,21 @@ def probe(function: F) -> F:
 
     Its parameters are evidence, too; only probes may use `Network`. Its return annotation is the class of its evidence.
     """
-    function.__plug_in_probe__ = True  # type: ignore[attr-defined]  # functions accept attributes
+    _refuse_other_objects(function, "probe")
+    _probes.append(function)
     return function
+
+
+def _refuse_other_objects(function: object, decorator: str) -> None:
+    if not isinstance(function, types.FunctionType):
+        raise TypeError(f"{decorator} must be written before a function")
+
+
+def declared_checks(module_name: str) -> Sequence[DeclaredCheck]:
+    """Return the checks that a module has declared, in their order."""
+    return tuple(_checks[module_name])
+
+
+def declared_probes() -> Sequence[Callable[..., Any]]:
+    """Return the probes of all imported modules, in the order of their declaration."""
+    return tuple(_probes)

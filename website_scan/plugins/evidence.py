@@ -19,23 +19,28 @@ if TYPE_CHECKING:
 
 MAX_SNIPPET_LENGTH = 200
 MAX_PATH_ELEMENTS = 64
+NO_HEADERS = Headers()
 
 
 @dataclass(frozen=True)
 class Page:
     """The page as the server sent it, after all redirects.
 
-    `requested_url` is the address before redirects. `body` is decompressed, at most 10 MiB; `is_truncated` is True if
-    the server sent more.
+    `requested_url` is the address before redirects, by default `url`. `body` is decompressed, at most 10 MiB;
+    `is_truncated` is True if the server sent more.
     """
 
     url: str
-    requested_url: str
-    status: int
-    headers: Headers
-    body: bytes
-    encoding: str
+    requested_url: str = ""
+    status: int = 200
+    headers: Headers = NO_HEADERS
+    body: bytes = b""
+    encoding: str = "utf-8"
     is_truncated: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.requested_url:
+            object.__setattr__(self, "requested_url", self.url)
 
     @cached_property
     def text(self) -> str:
@@ -47,7 +52,7 @@ class Page:
 
 
 class Node:
-    """Element of a document."""
+    """HTML element of a document, which `Document.select` returns. It is no place of a finding; `place` returns one."""
 
     def __init__(self, node: LexborNode) -> None:
         self._node = node
@@ -179,9 +184,9 @@ class Answer:
     """Answer to a request of a probe, after redirects."""
 
     url: str
-    status: int
-    headers: Headers
-    body: bytes
+    status: int = 200
+    headers: Headers = NO_HEADERS
+    body: bytes = b""
 
     @cached_property
     def text(self) -> str:
@@ -194,12 +199,14 @@ class Network:
 
     All probes of a plug-in together may send 20 requests for a page and receive 5 MiB. Requests have no cookies and no
     credentials. Addresses that the scan may not reach raise NetworkError, like sites that do not answer.
+
+    Tests make a network from functions: `get(url)` returns an Answer, and `records(name, type)` DNS records.
     """
 
     def __init__(
         self,
         get: Callable[[str], Answer],
-        records: Callable[[str, str], tuple[str, ...]],
+        records: Callable[[str, str], tuple[str, ...]] = lambda _name, _type: (),
     ) -> None:
         self._get = get
         self._records = records

@@ -21,10 +21,10 @@ from typing import Any, BinaryIO, NoReturn
 from website_scan.net.http.response import Headers
 from website_scan.plugins.child import Exchange, render_format, run_check
 from website_scan.plugins.collecting import Collection, collect
+from website_scan.plugins.errors import describe
 from website_scan.plugins.evidence import Document, Page, PageRequest, RenderedPage, Requests
 from website_scan.plugins.isolation import Audit, limit_child, limit_host
 
-MAX_ERROR = 300
 READ_BYTES = 65_536
 
 
@@ -55,11 +55,11 @@ class Host:
     def _load(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Import the plug-in, and return its description or the error."""
         try:
-            self._collection = collect(request["checks"], request["formats"])
+            collect(self._collection, request["checks"], request["formats"])
             description = self._collection.description()
             json.dumps(description)
         except BaseException as error:  # noqa: BLE001 -- the module may raise anything, such as SystemExit
-            return {"error": describe(error)}
+            return {"error": describe(error, self._collection.packages)}
         return {"description": description}
 
     def _page(self, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class Host:
             try:
                 result = json.dumps(work(exchange))
             except BaseException as error:  # noqa: BLE001 -- the plug-in may raise anything, such as SystemExit
-                result = json.dumps({"error": describe(error)})
+                result = json.dumps({"error": describe(error, self._collection.packages)})
             exchange.send(b"=", result.encode())
         finally:
             # Handlers of `atexit` and objects of the plug-in must not run.
@@ -164,15 +164,6 @@ def _ending(child: int, limits: Mapping[str, Any]) -> str:
     if -code in (signal.SIGXCPU, signal.SIGKILL):
         return f"it used more than {limits['cpu_s']} seconds of processor time or too much memory"
     return f"its process ended with the exit status {code}" if code >= 0 else f"its process ended by signal {-code}"
-
-
-def describe(error: BaseException) -> str:
-    """Return the type and the beginning of the message of an exception."""
-    try:
-        message = str(error)[:MAX_ERROR]
-    except BaseException:  # noqa: BLE001 -- the plug-in's class may raise anything
-        message = ""
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 def read_evidence(request: Mapping[str, Any]) -> dict[type, object]:

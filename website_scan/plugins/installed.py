@@ -71,6 +71,8 @@ def _plug_in(distribution: str, version: str, points: Iterable[EntryPoint]) -> I
             names.add(match[1])
         else:
             problem = f"The entry point {point.name[:80]!r} must have a name such as acme or acme-links."
+        if point.group == CHECKS and ":" in point.value:
+            problem = f"The entry point {point.name[:80]} must name a module, not “{point.value[:80]}”."
         if entries.setdefault(point.name, point.value) != point.value:
             problem = f"Two entry points have the name {point.name[:80]}."
     name = min(names, default=distribution.lower())

@@ -13,23 +13,28 @@ import signal
 import sys
 from typing import Any
 
+from website_scan.plugins.errors import PlainError
+
 MIB = 1024 * 1024
 # The limit includes the interpreter and its libraries, which map about 100 MiB.
 MEMORY_BYTES = 768 * MIB
 MAX_OPEN_FILES = 64
 PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 WRITING_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-REFUSED_EVENTS = frozenset(
-    {
-        *("os.chmod", "os.chown", "os.exec", "os.fork", "os.forkpty", "os.kill", "os.killpg", "os.link", "os.mkdir"),
-        *("os.posix_spawn", "os.remove", "os.rename", "os.rmdir", "os.spawn", "os.symlink", "os.system"),
-        *("os.truncate", "pty.spawn", "socket.__new__", "socket.getaddrinfo", "socket.gethostbyname"),
-        *("subprocess.Popen", "syslog.syslog"),
-    }
-)
+CHANGES = "plug-ins may not change files"
+PROGRAMS = "plug-ins may not start or end other programs"
+CONNECTIONS = "plug-ins may not open connections; only probes may use the network, with Network"
+# What plug-ins may not do, by the names of audit events (https://docs.python.org/3/library/audit_events.html).
+REFUSALS = {
+    **dict.fromkeys(("os.chmod", "os.chown", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir"), CHANGES),
+    **dict.fromkeys(("os.symlink", "os.truncate"), CHANGES),
+    **dict.fromkeys(("os.exec", "os.fork", "os.forkpty", "os.kill", "os.killpg", "os.posix_spawn"), PROGRAMS),
+    **dict.fromkeys(("os.spawn", "os.system", "pty.spawn", "subprocess.Popen"), PROGRAMS),
+    **dict.fromkeys(("socket.__new__", "socket.getaddrinfo", "socket.gethostbyname", "syslog.syslog"), CONNECTIONS),
+}
 
 
-class Forbidden(PermissionError):
+class Forbidden(PlainError, PermissionError):
     """Raised in a plug-in for an operation that it may not use."""
 
 
@@ -45,9 +50,9 @@ def limit_host() -> None:
 
 
 def limit_child(cpu_s: int) -> None:
-    """Limit the processor time of this process, and prevent it from starting threads and processes.
+    """Limit the processor time of this process, and the threads and processes that it may start to none.
 
-    The kernel does not limit the processes of the user root.
+    The kernel does not limit those of the user root.
     """
     end_with_parent()
     _limit("RLIMIT_CPU", cpu_s)
@@ -82,8 +87,11 @@ class Audit:
     def _refuse(self, event: str, arguments: tuple[Any, ...]) -> None:
         if self.is_paused:
             return
-        if event in REFUSED_EVENTS or (event == "open" and _is_writing(arguments)):
-            raise Forbidden(f"plug-ins may not use {event}")
+        refusal = REFUSALS.get(event)
+        if event == "open" and _is_writing(arguments):
+            refusal = CHANGES
+        if refusal:
+            raise Forbidden(refusal)
 
 
 def _is_writing(arguments: tuple[Any, ...]) -> bool:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
+
+from website_scan.plugins.errors import PlainError
 
 MAX_TEXT = 2_000
 MAX_NUMBER = 1e15
@@ -13,8 +16,13 @@ MAX_NUMBER = 1e15
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-class WrongData(Exception):
+class WrongData(PlainError):
     """Raised for data that contradicts the interface of plug-ins. The message is a clause."""
+
+
+def one_line(message: str, limit: int) -> str:
+    """Return the beginning of a message of a plug-in as one line for readers."""
+    return " ".join(CONTROL.sub(" ", message[:limit]).split())
 
 
 def mapping(value: object, name: str, limit: int = 100) -> Mapping[str, Any]:
@@ -71,3 +79,21 @@ def digit(value: object, name: str) -> int:
 def optional_text(value: object, name: str) -> str | None:
     """Return a text or None, or raise WrongData."""
     return None if value is None else text(value, name)
+
+
+def share(value: object, name: str) -> float:
+    """Return a number from 0 to 1, or raise WrongData."""
+    if not 0 <= (found := number(value, name)) <= 1:
+        raise WrongData(f"{name} is not a number from 0 to 1")
+    return found
+
+
+def moment(value: object, name: str) -> datetime:
+    """Return a time in UTC from its ISO 8601 text with a time zone, or raise WrongData."""
+    try:
+        found = datetime.fromisoformat(text(value, name, 80))
+        if found.tzinfo is not None:
+            return found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise WrongData(f"{name} is not a time") from None
+    raise WrongData(f"{name} is a time without a time zone")

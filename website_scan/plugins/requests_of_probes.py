@@ -50,8 +50,12 @@ class ProbeRequests:
         return self._answers[key]
 
     def _send(self, request: Mapping[str, Any], ends: float) -> dict[str, Any]:
-        if self._requests >= MAX_REQUESTS or self._bytes >= MAX_BYTES:
-            raise BudgetExceeded(f"Plug-ins may send {MAX_REQUESTS} requests for a page and receive 5 MiB.")
+        if self._requests >= MAX_REQUESTS:
+            raise BudgetExceeded(
+                f"All probes of a plug-in may send {MAX_REQUESTS} requests for a page, with redirects."
+            )
+        if self._bytes >= MAX_BYTES:
+            raise BudgetExceeded("All probes of a plug-in may receive 5 MiB for a page.")
         self._requests += 1
         if "records" in request:
             name, record_type = items(request["records"], "the DNS query", 2)

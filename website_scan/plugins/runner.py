@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from website_scan.outcomes import Verdict
 from website_scan.plugins.installed import InstalledPlugIn
-from website_scan.plugins.json_checking import CONTROL, WrongData
+from website_scan.plugins.json_checking import CONTROL, WrongData, one_line
 from website_scan.plugins.process import HostFailed, HostProcess
 from website_scan.plugins.verdicts import read_verdict
 
@@ -32,7 +32,7 @@ IDLE_S = 60.0
 MAX_DESCRIPTION_BYTES = 2 * 1024 * 1024
 MAX_VERDICT_BYTES = 256 * 1024
 MAX_FORMAT_BYTES = 20 * 1024 * 1024
-MAX_REASON = 300
+MAX_REASON = 450
 
 Reply = Callable[[Mapping[str, Any], float], dict[str, Any]]
 
@@ -234,4 +234,4 @@ def _result(answer: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _clause(message: str) -> str:
     """Return a message of a plug-in as one line for readers, without a full stop."""
-    return " ".join(CONTROL.sub(" ", message[:MAX_REASON]).split()).rstrip(".")
+    return one_line(message, MAX_REASON).rstrip(".")

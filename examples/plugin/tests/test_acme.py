@@ -3,9 +3,7 @@
 from acme_scan.rules import OpeningHours, imprint, load_opening_hours, opening_hours
 from acme_scan.table import table
 
-from website_scan.net.http.response import Headers
-from website_scan.plugins import Document, Fail, Network, Page, Pass, Warn
-from website_scan.plugins.evidence import Answer
+from website_scan.plugins import Answer, Document, Fail, Network, Page, Pass, Warn
 
 
 def test_page_with_a_link_passes() -> None:
@@ -29,10 +27,9 @@ def test_opening_hours_are_requested_from_the_site() -> None:
 
     def get(url: str) -> Answer:
         requested.append(url)
-        return Answer(url, 404, Headers(), b"")
+        return Answer(url, 404)
 
-    page = Page("https://a.example/shop", "https://a.example/shop", 200, Headers(), b"", "utf-8")
-    hours = load_opening_hours(page, Network(get, lambda _name, _type: ()))
+    hours = load_opening_hours(Page("https://a.example/shop"), Network(get))
     assert requested == ["https://a.example/hours"]
     assert hours == OpeningHours("https://a.example/hours", 404)
     assert isinstance(opening_hours(hours), Fail)

@@ -20,7 +20,7 @@ from tests.website_scan.plugins.distributions import install, module
 
 CHECK = module(
     f"""
-    @declared("acme-tea", name="Tea is served. {INJECTION}", why="{INJECTION}\u200b.", references=("House rules",))
+    @declared("acme-tea", name="Tea is served. {INJECTION}", why="{INJECTION}\u200b.", references=("CWE-1",))
     def tea(page: Page) -> Verdict:
         return Fail("bad", "There is no tea.")
     """

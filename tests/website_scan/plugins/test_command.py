@@ -66,18 +66,22 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "packages"
 
 
-def test_tests_of_the_example_pass(example: Path) -> None:
+def test_tests_of_the_example_and_of_the_guide_pass(example: Path, tmp_path: Path) -> None:
+    guide = (ROOT / "docs" / "plugins.md").read_text()
+    (code,) = (code for code in re.findall(r"^```python\n(.*?)^```$", guide, re.M | re.S) if "def test_" in code)
+    of_guide = tmp_path / "test_guide.py"
+    of_guide.write_text(code)
     path = os.pathsep.join([str(example), str(ROOT)])
     options: list[str | Path] = ["-q", "-c", os.devnull, "--rootdir", EXAMPLE, "-p", "no:cacheprovider"]
     ran = subprocess.run(
-        [sys.executable, "-B", "-m", "pytest", *options, EXAMPLE / "tests"],
+        [sys.executable, "-B", "-m", "pytest", *options, EXAMPLE / "tests", of_guide],
         env=environment(PYTHONPATH=path),
         capture_output=True,
         text=True,
         timeout=100,
     )
     assert ran.returncode == 0, ran.stdout
-    assert "5 passed" in ran.stdout
+    assert "7 passed" in ran.stdout
 
 
 def test_example_is_listed(example: Path) -> None:
@@ -115,6 +119,27 @@ def test_gate_knows_outcomes_of_plug_ins(example: Path, site: Site) -> None:
     assert "acme-imprint has missing, empty" in wrong.stderr
 
 
+def test_gate_has_all_outcomes_of_a_plug_in(example: Path, site: Site) -> None:
+    arguments = [f"{site.url}/", "--type", "seo", "--quiet"]
+    ran = command(example, *arguments, "--fail-on-outcome", "acme-*", status=1)
+    assert "1 finding: Link to the imprint without text." in ran.stderr
+    wrong = command(example, *arguments, "--fail-on-outcome", "other-*", status=2)
+    assert "other-* is not an outcome: no plug-in other with checks is used." in wrong.stderr
+    command(example, *arguments, "--no-plugins", "--fail-on-outcome", "acme-*", "--accept", "acme-imprint.empty")
+
+
+def test_formats_of_plug_ins_can_be_left_out(example: Path, site: Site) -> None:
+    arguments = [f"{site.url}/", "--type", "seo", "--quiet", "--format"]
+    ran = command(example, *arguments, "acme-table", "--no-plugins", status=2)
+    assert "The format acme-table is part of a plug-in, so it does not work with --no-plugins." in ran.stderr
+    assert "'acme-table'" in command(example, *arguments, "acme-tabel", status=2).stderr
+
+
+def test_text_names_the_plug_in_of_a_category(example: Path, site: Site) -> None:
+    text = command(example, f"{site.url}/", "--type", "seo").stdout
+    assert re.search(r"Acme rules \(plug-in acme 1\.0\.0\)\s+\d", text)
+
+
 @pytest.mark.parametrize(
     ("arguments", "variables"), [(["--no-plugins"], {}), ([], {"SCAN_PLUGINS": ""}), ([], {"SCAN_PLUGINS": "none"})]
 )
@@ -145,16 +170,23 @@ def test_scan_without_plug_ins_imports_nothing_for_them(packages: Path, site: Si
 @pytest.mark.parametrize(
     ("source", "error"),
     [
-        ("import missing_package", "ModuleNotFoundError: No module named 'missing_package'"),
+        (
+            "import missing_package",
+            "ModuleNotFoundError: No module named 'missing_package' (checks_of_acme.py, line 1)",
+        ),
         ("import sys; sys.exit(1)", "SystemExit: 1"),
         ("import os; os._exit(1)", "its process ended"),
-        ("x = 1", "has no CATEGORY"),
+        ("x = 1", "It could not be loaded: the module checks_of_acme has no CATEGORY."),
+        (
+            "from website_scan.plugins import check\n\ncheck('acme-a', name='A', outcomes={'b': 'B'}, severity='low')",
+            "check() missing 1 required keyword-only argument: 'fix' (checks_of_acme.py, line 3)",
+        ),
         ("raise ValueError('x' * 10_000_000)", "ValueError: xxx"),
     ],
 )
 def test_plug_in_that_cannot_be_loaded_has_no_checks(packages: Path, site: Site, source: str, error: str) -> None:
     install(packages, {"acme": source})
-    assert error in command(packages, "checks", "--plugins").stdout
+    assert error in command(packages, "checks", "--plugins", status=1).stdout
     ran = command(packages, f"{site.url}/", "--type", "seo", "--quiet")
     assert ran.stderr.count("The plug-in acme is not used.") == 1
     assert len(ran.stderr) < 1000
@@ -171,8 +203,8 @@ def test_import_that_hangs_ends_at_its_time_limit(packages: Path, site: Site) ->
 @pytest.mark.parametrize(
     ("body", "error"),
     [
-        ("raise ValueError('no table')", "ValueError: no table"),
-        ("return 1", "TypeError: the format returned int instead of a text"),
+        ("raise ValueError('no table')", "ValueError: no table (formats_of_acme_text.py, line 2, in render)"),
+        ("return 1", "the format returned int instead of a text"),
         ("return 'x' * 100_000_000", "its result is larger than"),
     ],
 )
@@ -180,6 +212,14 @@ def test_format_that_fails_is_an_error(packages: Path, site: Site, body: str, er
     install(packages, {}, formats={"acme-text": f"def render(exports):\n    {body}"})
     ran = command(packages, f"{site.url}/", "--type", "seo", "--format", "acme-text", status=2)
     assert f"The format acme-text of the plug-in acme failed: {error}" in ran.stderr
+
+
+def test_format_gets_accepted_findings(packages: Path, site: Site) -> None:
+    source = "def render(exports):\n    return repr([export['accepted'].get('links-a') for export in exports])"
+    install(packages, {"links": CHECK.replace("acme-a", "links-a")}, formats={"links-text": source}, name="links-scan")
+    arguments = [f"{site.url}/", "--type", "seo", "--format", "links-text"]
+    printed = command(packages, *arguments, "--accept", "links-a.bad").stdout
+    assert printed == "['accepted by name']"
 
 
 def test_format_cannot_control_a_terminal(packages: Path, site: Site) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
@@ -71,9 +72,15 @@ def test_each_hostile_trick_costs_its_own_check_only(site: Site, packages: Path)
     assert found["acme-sleep"] == "it took longer than 5 seconds."
     assert "processor time" in found["acme-loop-in-c"]
     assert found["acme-exception"].startswith("ValueError: <script>alert(1)</script> [31m x")
+    assert re.search(r"xxx \(checks_of_acme\.py, line \d+, in exception\)\.$", found["acme-exception"])
     assert len(found["acme-exception"]) < 400
+    assert found["acme-write"].startswith("plug-ins may not change files (checks_of_acme.py, line ")
+    assert found["acme-socket"].startswith("plug-ins may not open connections; only probes may use the network")
+    assert found["acme-subprocess"].startswith("plug-ins may not start or end other programs")
+    assert found["acme-no-verdict"] == "the check returned a dict instead of a verdict."
     assert "not publicly accessible" in found["acme-private-address"]
-    assert "20 requests" in found["acme-many-requests"]
+    assert "All probes of a plug-in may send 20 requests for a page, with redirects" in found["acme-many-requests"]
+    assert ", in request_too_much)" in found["acme-many-requests"]
     assert not Path("/tmp/written-by-a-plug-in").exists()
     assert [check for check in result.checks if not check.id.startswith("acme-")] == list(plain.checks)
     assert (result.score, result.grade) == (plain.score, plain.grade)

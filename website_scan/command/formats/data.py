@@ -36,7 +36,12 @@ def exports_as_json(result: CommandResult) -> str:
 
     They have check IDs, evidence and skipped checks.
     """
-    return _json([dict(exported(report.export)) | _accepted_fields(report) for report in result.reports], result)
+    return _json([full_report(report) for report in result.reports], result)
+
+
+def full_report(report: CommandReport) -> dict[str, object]:
+    """Return a report as JSON with check IDs, evidence and skipped checks."""
+    return dict(exported(report.export)) | _accepted_fields(report)
 
 
 def csv_table(result: CommandResult) -> str:

@@ -13,7 +13,7 @@ from website_scan.messages import counted
 from website_scan.report.browserless import MEANING_WITHOUT_BROWSER
 from website_scan.report.levels import finding_level
 from website_scan.report.places import count_places, stored_places
-from website_scan.report_json import ExportedFinding, ExportJson
+from website_scan.report_json import ExportedCategory, ExportedFinding, ExportJson
 from website_scan.scoring import mean_grade
 from website_scan.wording import message_without_places
 
@@ -100,8 +100,14 @@ def text(
         "Left out without a browser", "-", [check["name"] for check in export["omitted_checks"]], lines, "dim"
     )
     yield ""
-    scores = ", ".join(f"{category_['name']} {category_['score']}" for category_ in export["categories"])
+    scores = ", ".join(map(_category_score, export["categories"]))
     yield from lines.wrap(f"{report.passed_count} passed. By category: {scores}", 2, "good")
+
+
+def _category_score(category: ExportedCategory) -> str:
+    """Return the name and score of a category, with the plug-in that added it."""
+    source = " (plug-in {name} {version})".format(**category["plug_in"]) if "plug_in" in category else ""
+    return f"{category['name']}{source} {category['score']}"
 
 
 def summary(reports: Sequence[CommandReport], paint: Paint = plain) -> Iterator[str]:
