@@ -46,7 +46,7 @@ def add_examples(result: dict[str, Any], **_: object) -> dict[str, Any]:
     A response without a body in docs/ gets the last example of the same component. Postprocessing hook of
     drf-spectacular.
     """
-    last_bodies: dict[str, Any] = {}
+    last_bodies: dict[str | None, Any] = {}
     for exchange in exchanges():
         operation = _operation(result["paths"], exchange)
         if isinstance(exchange.request_body, dict) and exchange.status < "400":
@@ -56,10 +56,12 @@ def add_examples(result: dict[str, Any], **_: object) -> dict[str, Any]:
             if status == exchange.status or status < "300" > exchange.status:
                 content = response.get("content", {}).get(exchange.media_type)
                 if content is not None:
-                    component = content["schema"].get("$ref", "")
-                    body = exchange.response_body or last_bodies[component]
-                    last_bodies[component] = body
-                    content.setdefault("example", body)
+                    component = content["schema"].get("$ref")
+                    body = exchange.response_body or last_bodies.get(component)
+                    if component:
+                        last_bodies[component] = body
+                    if body:
+                        content.setdefault("example", body)
     for event in EVENT.findall(_documentation()):
         body = json.loads(event)
         result["webhooks"][body["event"]]["post"]["requestBody"]["content"]["application/json"]["example"] = body

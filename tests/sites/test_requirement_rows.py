@@ -242,7 +242,13 @@ def test_journey_form_shows_requirements_and_its_monitor_ignores_rows(
     rows = page_of(client.get(NEW_MONITOR)).xpath("//*[starts-with(@name, 'own')]")
     assert rows
     assert all(row.xpath("ancestor::*[contains(@class, 'of-pages')]") for row in rows)
-    form = {"scope": "journey", "journey": journey.id, "every": "day", "timezone": "UTC", **entered({**ROW, "value": "wrong"})}
+    form = {
+        "scope": "journey",
+        "journey": journey.id,
+        "every": "day",
+        "timezone": "UTC",
+        **entered({**ROW, "value": "wrong"}),
+    }
     assert client.post(NEW_MONITOR, form).status_code == 302
     assert Monitor.objects.get().own_requirements == stored([ROW_JSON])
     assert journey_json_of(Journey.objects.get())["requirements"]["weight"] == 0

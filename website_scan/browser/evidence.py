@@ -338,10 +338,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class PagePicture:
-    """Screenshot of the page from its top, as WebP or JPEG.
-
-    Sizes are in CSS pixels; `boxes` maps selectors to elements' boxes.
-    """
+    """Screenshot of the page from its top. Sizes are in CSS pixels; `boxes` maps selectors to elements' boxes."""
 
     data: bytes
     width: int

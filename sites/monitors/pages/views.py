@@ -378,8 +378,7 @@ def _values_of_audit(audit: Audit) -> dict[str, Any]:
     values: dict[str, Any] = {"scope": audit.kind, "type": audit.types}
     values |= {**viewing_values_of(audit), **requirement_values_of(audit)}
     if audit.kind == Audit.Kind.PAGES:
-        pages = audit.pages.order_by("position").values_list("url", flat=True)
-        return values | {"pages": "\n".join(pages)}
+        return values | {"pages": "\n".join(audit.pages.order_by("position").values_list("url", flat=True))}
     values["url"] = audit.url
     if audit.kind == Audit.Kind.SITE:
         values |= {"max_pages": audit.max_pages, "discover": audit.discover}
