@@ -51,8 +51,8 @@ MIN_POLICY_AGE_S = 7 * 24 * 3600
     severity=MEDIUM,
     fix=Fix(
         "Publish MX records with names of hosts that have addresses. If the domain receives no mail, publish only the "
-        "null MX record.",
-        {Language.DNS: "example.com. MX 10 mail.example.com.\nexample.com. MX 0 ."},
+        "null MX record, `example.com. MX 0 .`.",
+        {Language.DNS: "example.com. MX 10 mail.example.com."},
     ),
     judged="Up to five mail servers are looked up. A domain without MX records and without an address receives no "
     "mail, and needs no null MX record.",
@@ -147,12 +147,9 @@ def _is_private(address: str) -> bool:
     why="Without a valid policy, an attacker between two mail servers can switch off the encryption of mail.",
     severity=LOW,
     fix=Fix(
-        "Publish the record, and a policy at `https://mta-sts.` and your domain. Begin with `mode: testing`. Whenever "
-        "you change the policy, change the `id`, too.",
-        {
-            Language.DNS: '_mta-sts.example.com. TXT "v=STSv1; id=20260101"',
-            Language.FILE: "version: STSv1\nmode: enforce\nmx: mail.example.com\nmax_age: 1209600",
-        },
+        "Publish the record, and a policy as the text file `https://mta-sts.example.com/.well-known/mta-sts.txt`. "
+        "Begin with `mode: testing`. Whenever you change the policy, change the `id`, too.",
+        {Language.DNS: '_mta-sts.example.com. TXT "v=STSv1; id=20260101"'},
     ),
     judged="A missing policy does not affect the score, because DANE protects delivery, too. Policies should be valid "
     "for at least a week.",

@@ -122,12 +122,10 @@ def _find_key_fault(keys: list[DkimKey]) -> Verdict | None:
     why="Without reports, you do not learn who sends mail in the domain's name, nor which of your mail fails.",
     severity=LOW,
     fix=Fix(
-        "Put `mailto:` before each address, and commas between addresses. If reports go to another domain, it has to "
-        "publish a record that accepts them.",
-        {
-            Language.DNS: '_dmarc.example.com. TXT "v=DMARC1; p=reject; rua=mailto:reports@example.net"\n'
-            'example.com._report._dmarc.example.net. TXT "v=DMARC1;"'
-        },
+        "Put `mailto:` before each address, and commas between addresses. If reports go to another domain, such as "
+        "example.net, that domain has to publish the TXT record `v=DMARC1` at "
+        "`example.com._report._dmarc.example.net`.",
+        {Language.DNS: '_dmarc.example.com. TXT "v=DMARC1; p=reject; rua=mailto:reports@example.net"'},
     ),
     judged="A missing address does not affect the score. The first two domains elsewhere are looked up.",
     references=("RFC 9990, section 4", "RFC 9991"),
@@ -184,7 +182,7 @@ def dmarc_reports(mail: MailRecords, reports: DmarcReports) -> Verdict:
         },
     ),
     judged="A domain without a BIMI record is not judged.",
-    references=("BIMI Group, Implementation Guide",),
+    references=("BIMI draft", "RFC 9989"),
 )
 def bimi(mail: MailRecords, evidence: Bimi) -> Verdict:
     if evidence.domain is None:

@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.website_scan.cast import message, outcome, response, rows, severity_of, verdict
+from website_scan import catalogue
+from website_scan.findings import ScanType
 from website_scan.security.checks import mail_delivery as checks
 from website_scan.security.evidence import MailRecords
 from website_scan.security.mail_evidence import MailServer, MailServers, MtaSts, TlsReporting
@@ -178,3 +180,8 @@ def test_parsers_accept_any_content(body: bytes, text: str) -> None:
     sts_record_fault(text)
     report_record_fault(text)
     version_records([text], "STSv1")
+
+
+def test_files_of_mail_checks_are_one_category() -> None:
+    categories = {found.id: found.category_id for found in catalogue.checks(ScanType.SECURITY)}
+    assert {categories[name] for name in ("spf", "mx", "mta-sts", "dkim", "bimi")} == {"mail"}
