@@ -85,7 +85,7 @@ def test_worst_key_is_reported() -> None:
     assert rows(finding) == [{"selector": "weak", "type": "rsa", "bits": 512}]
 
 
-def test_key_records_are_told_from_other_texts() -> None:
+def test_other_texts_are_no_key_records() -> None:
     assert is_key_record("p=MII")
     assert not is_key_record("v=spf1 -all")
     assert not is_key_record("v=DKIM2; p=MII")

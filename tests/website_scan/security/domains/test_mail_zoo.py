@@ -113,16 +113,16 @@ def gather(name: str, net: Network) -> Gathered:
     )
 
 
-def verdicts(found: Gathered) -> dict[str, Verdict]:
+def verdicts(evidence: Gathered) -> dict[str, Verdict]:
     return {
-        "mx": mail_delivery.mx(found.mail, found.servers),
-        "spf": mail.spf(found.mail),
-        "dmarc": mail.dmarc(found.mail),
-        "dmarc-reports": mail_signatures.dmarc_reports(found.mail, found.reports),
-        "dkim": mail_signatures.dkim(found.mail, found.keys),
-        "mta-sts": mail_delivery.mta_sts(found.mail, found.sts),
-        "tls-rpt": mail_delivery.tls_rpt(found.mail, found.sts, found.tls),
-        "bimi": mail_signatures.bimi(found.mail, found.logo),
+        "mx": mail_delivery.mx(evidence.mail, evidence.servers),
+        "spf": mail.spf(evidence.mail),
+        "dmarc": mail.dmarc(evidence.mail),
+        "dmarc-reports": mail_signatures.dmarc_reports(evidence.mail, evidence.reports),
+        "dkim": mail_signatures.dkim(evidence.mail, evidence.keys),
+        "mta-sts": mail_delivery.mta_sts(evidence.mail, evidence.sts),
+        "tls-rpt": mail_delivery.tls_rpt(evidence.mail, evidence.sts, evidence.tls),
+        "bimi": mail_signatures.bimi(evidence.mail, evidence.logo),
     }
 
 
@@ -131,8 +131,8 @@ def test_mail_domain_has_the_outcomes_that_the_rfcs_demand(
     domain: MailDomain, zoo: NameServers, policy_host: Site
 ) -> None:
     with network(zoo, policy_host) as net:
-        found = {name: outcome(finding) for name, finding in verdicts(gather(domain.name, net)).items()}
-        assert found == domain.outcomes, f"{domain.because} ({domain.rule})"
+        outcomes = {name: outcome(finding) for name, finding in verdicts(gather(domain.name, net)).items()}
+        assert outcomes == domain.outcomes, f"{domain.because} ({domain.rule})"
         assert net.dns.queries <= MAX_QUERIES
 
 
