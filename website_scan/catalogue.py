@@ -1,8 +1,8 @@
 """Catalogue of all checks and probes.
 
 Decorators on functions declare them. The folders of the engine match the tree of a report: folder = scan type, file in
-its `checks` = category, function = check. Nothing is registered by hand; `checks()` and `probes()` import the packages
-once.
+its `checks` = category, function = check. Several files may have the same category. Nothing is registered by hand;
+`checks()` and `probes()` import the packages once.
 """
 
 from __future__ import annotations
@@ -234,12 +234,14 @@ def checks(scan_type: ScanType) -> tuple[Check, ...]:
     They are sorted by the weight of their category, then by position in the source file.
     """
     members: list[Check] = []
+    category_ids: dict[int, str] = {}
     override = _override(scan_type)
     for module in _modules(f"{ENGINE}.{scan_type}.checks"):
         category = getattr(module, "CATEGORY", None)
         if not isinstance(category, Category):
             raise CatalogueError(f"{module.__name__} has no CATEGORY")
-        category_id = module.__name__.rpartition(".")[2]
+        # A category may have several files. It has the name of the first.
+        category_id = category_ids.setdefault(id(category), module.__name__.rpartition(".")[2])
         for function in _decorated_functions(module, "__check__"):
             declared: Declaration = function.__check__  # type: ignore[attr-defined]  # set by the decorator
             members.append(new_check(declared, scan_type, category_id, category, function, override))

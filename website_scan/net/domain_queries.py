@@ -110,6 +110,15 @@ class DomainQueries:
 
         return self._once(("records", _normal(name), record_type), query)
 
+    def unvalidated_records(self, name: str, record_type: str) -> SignedAnswer:
+        """Return DNS records, aliases and the response code of an answer whose signatures are not validated.
+
+        `signed_records` uses the same answer. Raises NotReachable, TimedOut or BudgetExceeded.
+        """
+        from website_scan.net.dnssec.chain import read_response
+
+        return read_response(self._signed_response(name, record_type), _normal(name), record_type)
+
     def signed_records(self, name: str, record_type: str, domain: str, now: datetime) -> SignedAnswer:
         """Return DNS records and the response code, validated as far as they are in `domain`.
 

@@ -9,10 +9,15 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from website_scan.security.tag_list import read_tags
+
 # The version is the first tag, and its case matters (RFC 9989, section 4.8; RFC 7489, section 6.4).
 VERSION = re.compile(r"v[ \t]*+=[ \t]*+DMARC1[ \t]*+(?:;|\Z)")
 MAX_TREE_QUERIES = 8  # RFC 9989, section 4.10
 ENFORCED_POLICIES = frozenset({"quarantine", "reject"})
+MAX_REPORT_ADDRESSES = 10
+MAILTO = re.compile(r"mailto:[^\s@,;!?]{1,200}@([a-z0-9](?:[a-z0-9.-]{0,250}[a-z0-9])?)(?:!\d{1,20}[kmgt]?)?(?:\?\S*)?")
+OTHER_SCHEME = re.compile(r"(?!mailto:)[a-z][a-z0-9+.-]*://")
 POLICIES = ENFORCED_POLICIES | {"none"}
 
 
@@ -31,8 +36,7 @@ def dmarc_tags(record: str) -> list[tuple[str, str]]:
 
     Their order does not matter.
     """
-    parts = (part.partition("=") for part in record.split(";")[1:])
-    return [(name.strip(" \t").lower(), value.strip(" \t").lower()) for name, _, value in parts]
+    return [(name.lower(), value.lower()) for name, value in read_tags(record)[1:]]
 
 
 def has_valid_policies(tags: dict[str, str]) -> bool:
@@ -86,3 +90,30 @@ def parent_policy(domain: str, texts_of: Callable[[str], Sequence[str]]) -> Pare
                 return next((policy for policy in found if policy.domain == below), ParentPolicy(name, records[0]))
         found.append(ParentPolicy(name, records[0]))
     return found[-1] if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportAddress:
+    """Address for reports in a DMARC record. `host` is the domain of a mail address, empty if it is invalid."""
+
+    tag: str
+    text: str
+    host: str = ""
+
+
+def report_addresses(record: str) -> list[ReportAddress]:
+    """Return the addresses in the tags rua and ruf.
+
+    Addresses with another scheme than `mailto:` are left out, because receivers may ignore them. The limit of the size
+    behind "!" was part of RFC 7489.
+    """
+    addresses = []
+    for tag, value in dmarc_tags(record):
+        if tag not in ("rua", "ruf"):
+            continue
+        for text in (part.strip(" \t") for part in value.split(",")[:MAX_REPORT_ADDRESSES]):
+            if OTHER_SCHEME.match(text):
+                continue
+            match = MAILTO.fullmatch(text)
+            addresses.append(ReportAddress(tag, text, match[1] if match else ""))
+    return addresses

@@ -11,7 +11,7 @@ from website_scan.net.tls.trust import Handshake
 from website_scan.page.evidence import Page
 from website_scan.security.csp import Policies
 from website_scan.security.dmarc import ParentPolicy
-from website_scan.security.spf import HostLookup
+from website_scan.security.spf import HostLookup, permits_nobody
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +141,34 @@ class MailRecords:
     included_spf: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     host_counts: Mapping[HostLookup, int] = field(default_factory=dict)
     parent_dmarc: ParentPolicy | None = None
+
+    @property
+    def mail_servers(self) -> list[tuple[int, str]]:
+        """Return preference and name of the mail servers, the best preference first. The name is empty for null MX."""
+        pairs = (record.split(maxsplit=1) for record in self.mx)
+        return sorted((int(pair[0]), pair[1].lower().rstrip(".")) for pair in pairs if len(pair) == 2)
+
+    @property
+    def has_null_mx(self) -> bool:
+        """Return True if the domain says that it receives no mail (RFC 7505)."""
+        return [name for _, name in self.mail_servers] == [""]
+
+    @property
+    def receives_mail(self) -> bool:
+        """Return True if an MX record names a mail server."""
+        return any(name for _, name in self.mail_servers)
+
+    @property
+    def sends_mail(self) -> bool:
+        """Return True if the records suggest that mail of the domain exists."""
+        if self.has_null_mx or (self.spf and all(map(permits_nobody, self.spf))):
+            return False
+        return bool(self.mx or self.spf)
+
+    @property
+    def mail_names(self) -> list[str]:
+        """Return the names of mail servers and of included SPF records, which show who sends mail for the domain."""
+        return [*(name for _, name in self.mail_servers), *self.included_spf]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,10 @@ from enum import StrEnum
 MAX_LOOKUPS = 10
 MAX_VOID_LOOKUPS = 2
 MAX_MX_HOSTS = 10
+# The largest networks that organizations have are a /8 of IPv4 and a /16 of IPv6.
+MIN_PREFIX_LENGTH, MIN_PREFIX_LENGTH_V6 = 8, 16
 MAX_TERMS = 500  # A record of 4,096 characters may have more terms, but no receiver accepts so many.
+MAX_CHARACTERS = 4096  # Longer records are incomplete in the evidence (website_scan/net/name_servers.py).
 LOOKUP_MECHANISMS = frozenset({"include", "a", "mx", "ptr", "exists"})
 
 VERSION = re.compile(r"v=spf1(?: |$)", re.IGNORECASE)
@@ -84,6 +87,11 @@ class SpfTerm:
     prefix_length_v6: int = 128
 
     @property
+    def needs_lookup(self) -> bool:
+        """Return True if receivers query the DNS to evaluate the term."""
+        return self.name in LOOKUP_MECHANISMS or self.name == "redirect"
+
+    @property
     def names_domain(self) -> bool:
         """Return True if the term uses the policy of another domain.
 
@@ -98,7 +106,7 @@ class SpfTerm:
 
         Names with a macro are not looked up.
         """
-        if self.name not in ("a", "mx") or self.qualifier == "=" or "%" in self.value:
+        if self.name not in ("a", "mx", "exists") or self.qualifier == "=" or "%" in self.value:
             return None
         return HostLookup("MX" if self.name == "mx" else "A", (self.value or domain).lower().rstrip("."))
 
@@ -125,28 +133,23 @@ def is_spf_record(text: str) -> bool:
     return VERSION.match(text) is not None
 
 
-def included_domains(record: str) -> list[str]:
-    """Return the domains whose policies a record uses.
-
-    Empty if the record has an error.
-    """
+def permits_nobody(record: str) -> bool:
+    """Return True if a valid record permits no sender at all, as `v=spf1 -all` does."""
     try:
-        terms = parse_spf("", record)
+        terms = effective_terms(parse_spf("", record))
     except SpfError:
-        return []
-    return [term.value for term in effective_terms(terms) if term.names_domain]
+        return False
+    return [(term.qualifier, term.name) for term in terms] == [("-", "all")]
 
 
-def host_lookups(domain: str, record: str) -> list[HostLookup]:
-    """Return the look-ups of hosts that a record of `domain` causes.
-
-    None if it has an error.
-    """
-    try:
-        terms = effective_terms(parse_spf(domain, record))
-    except SpfError:
-        return []
-    return [lookup for term in terms if (lookup := term.host_lookup(domain)) is not None]
+def largest_network(policy: SpfPolicy) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    """Return the largest public network whose addresses may send, if an organization hardly has so many."""
+    too_large = [
+        network
+        for network in _collapsed(policy.networks)
+        if network.prefixlen < (MIN_PREFIX_LENGTH if network.version == 4 else MIN_PREFIX_LENGTH_V6)
+    ]
+    return min(too_large, key=lambda network: network.prefixlen, default=None)
 
 
 @dataclass(slots=True)
@@ -198,7 +201,7 @@ def _read(domain: str, records: Sequence[str], lookups: _Lookups) -> SpfPolicy:
         raise SpfError(SpfFault.REPEATED, domain)
     policy = SpfPolicy(effective_terms(parse_spf(domain, records[0])))
     for term in policy.terms:
-        if term.name in LOOKUP_MECHANISMS or term.name == "redirect":
+        if term.needs_lookup:
             lookups.add(term, domain)
         other = _other_policy(term, domain, lookups)
         if term.name == "redirect":

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tests.targets.domains.servers import Behaviour, Dns, zone_file
-from tests.targets.domains.table import GOOD, PROVIDERS
+from tests.targets.domains.table import GOOD, PROVIDERS, WEB
 from tests.targets.domains.zones import Nsec3Chain, Signing, make_zone
 
 
 def dns_with_domain(domain: str, records: str, *, is_signed: bool, mail_provider: str = "") -> Dns:
     """Return the zones. `records` are those of the domain, in the syntax of zone files.
 
-    `mail_provider` is a name in example.net with an SPF record.
+    `mail_provider` is a name in example.net with an address and an SPF record.
     """
     suffix = domain.partition(".")[2]
     names = [f"{server}." for server in GOOD]
-    spf = f'{mail_provider}. TXT "v=spf1 ip4:192.0.2.0/24 -all"\n' if mail_provider else ""
+    mail = f'{mail_provider}. A {WEB}\n{mail_provider}. TXT "v=spf1 ip4:192.0.2.0/24 -all"\n' if mail_provider else ""
     zones = [
         make_zone(f"{domain}.", zone_file(f"{domain}.", records, names), Signing() if is_signed else None),
-        make_zone("example.net.", zone_file("example.net.", spf, names), None),
+        make_zone("example.net.", zone_file("example.net.", mail, names), None),
     ]
     for server in GOOD:
         zone, (ipv4, ipv6) = f"{server.partition('.')[2]}.", PROVIDERS[server]

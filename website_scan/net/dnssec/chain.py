@@ -118,7 +118,7 @@ class Validator:
         the name servers give no answer.
         """
         response = self.ask(name, record_type)
-        read = _read(response, name, record_type)
+        read = read_response(response, name, record_type)
         try:
             return self._validated(response, read, dns.name.from_text(domain))
         except (NetError, TooManyVerifications):
@@ -288,7 +288,7 @@ class Validator:
         return _Denied(zone, denial, signatures, nsec3_parameters(verified))
 
 
-def _read(response: dns.message.Message, name: str, record_type: str) -> SignedAnswer:
+def read_response(response: dns.message.Message, name: str, record_type: str) -> SignedAnswer:
     """Return the content of a response, before its validation."""
     owner, wanted = dns.name.from_text(name), dns.rdatatype.from_text(record_type)
     aliases: list[str] = []

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from website_scan.catalogue import Category, check
 from website_scan.findings import LOW
 from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, Warn
+from website_scan.places import Place
 from website_scan.security.dmarc import ENFORCED_POLICIES, POLICIES, dmarc_tags, has_valid_policies
 from website_scan.security.dns_places import NO_OWN_DOMAIN, DnsRecord
 from website_scan.security.evidence import MailRecords
-from website_scan.security.spf import MAX_LOOKUPS, MAX_MX_HOSTS, MAX_VOID_LOOKUPS, SpfError, SpfFault, read_policy
+from website_scan.security.mail_places import SpfLookupRow
+from website_scan.security.spf import (
+    MAX_CHARACTERS,
+    MAX_LOOKUPS,
+    MAX_MX_HOSTS,
+    MAX_VOID_LOOKUPS,
+    SpfError,
+    SpfFault,
+    SpfPolicy,
+    largest_network,
+    permits_nobody,
+    read_policy,
+)
+from website_scan.security.spf_lookups import SpfLookups
 from website_scan.values import Code, Count, Excerpt, Percent, Word
 
 CATEGORY = Category("Mail", weight=2)
@@ -28,6 +42,9 @@ CATEGORY = Category("Mail", weight=2)
         "include": "SPF includes a domain without a policy",
         "lookups": "SPF needs too many DNS look-ups",
         "ptr": "SPF uses the mechanism ptr",
+        "large-network": "SPF allows a very large network",
+        "long": "SPF record is too long",
+        "null-mx": "SPF allows senders although the domain takes part in no mail",
     },
     why="Without a valid, strict record, receivers cannot tell which servers may send mail in the domain's name.",
     severity=LOW,
@@ -35,16 +52,15 @@ CATEGORY = Category("Mail", weight=2)
         'Publish one TXT record that names who may send mail for the domain; `"v=spf1 -all"` if nobody may.',
         {Language.DNS: '"v=spf1 include:YOUR-PROVIDER -all"'},
     ),
-    references=("RFC 7208",),
+    judged="Networks are very large if they have more than a /8 of IPv4 or a /16 of IPv6 addresses.",
+    references=("RFC 7208", "RFC 7208, section 3.4", "RFC 7505, section 4.2"),
 )
 def spf(mail: MailRecords) -> Verdict:
     if mail.domain is None:
         return NO_OWN_DOMAIN
     domain, records = Excerpt(mail.domain), DnsRecord.from_records("TXT", mail.spf)
     if not mail.spf:
-        # A domain with the MX record "." receives no mail (RFC 7505).
-        receives = any(record.split()[-1:] != ["."] for record in mail.mx)
-        if receives:
+        if mail.receives_mail:
             return Fail("missing", "{domain} has no SPF record.", domain=domain)
         return Fail(
             "missing",
@@ -60,29 +76,67 @@ def spf(mail: MailRecords) -> Verdict:
             records=Count(len(records), "SPF record"),
             details=records,
         )
+    if len(mail.spf[0]) >= MAX_CHARACTERS:
+        return Warn(
+            "long",
+            "The SPF record has {most} characters or more, so receivers need several attempts to load it, or fail.",
+            most=MAX_CHARACTERS,
+            details=records,
+        )
+    lookups = SpfLookups(mail.included_spf.get, mail.host_counts.get).of(mail.domain, mail.spf[0])
+    rows = [*records, *SpfLookupRow.of(lookups)]
     try:
         policy = read_policy(mail.domain, mail.spf, mail.included_spf, mail.host_counts)
     except SpfError as error:
-        return _invalid_spf(error, mail.domain, records)
+        return _invalid_spf(error, mail.domain, rows)
+    if (fault := _find_spf_weakness(mail, policy, rows)) is not None:
+        return fault
     ending = next((term for term in policy.terms if term.name == "all"), None)
-    if ending is not None and ending.qualifier == "+":
-        return Fail("allows-all", "The SPF record ends with +all, which allows every sender.", details=records)
+    count = Count(len(lookups), "DNS look-up")
+    if ending is None:
+        return Pass("The SPF record redirects to another domain's, and needs {count}.", count=count, details=rows)
+    return Pass(
+        "The SPF record ends with {ending}, and needs {count}.",
+        ending=Word(f"{ending.qualifier}all"),
+        count=count,
+        details=rows,
+    )
+
+
+def _find_spf_weakness(mail: MailRecords, policy: SpfPolicy, rows: Sequence[Place]) -> Verdict | None:
+    """Return the worst weakness of a valid policy, None if it has none."""
+    if any(term.name == "all" and term.qualifier == "+" for term in policy.terms):
+        return Fail("allows-all", "The SPF record ends with +all, which allows every sender.", details=rows)
     if policy.is_open or policy.default == "+":
-        return Fail("allows-all", "The SPF record allows every address of the internet to send.", details=records)
+        return Fail("allows-all", "The SPF record allows every address of the internet to send.", details=rows)
     if policy.default == "?":
-        return Warn("unrestricted", "The SPF record does not end with -all or ~all.", details=records)
+        return Warn("unrestricted", "The SPF record does not end with -all or ~all.", details=rows)
+    if mail.has_null_mx and not permits_nobody(mail.spf[0]):
+        return Warn(
+            "null-mx",
+            "{domain} has a null MX record, but its SPF record does not refuse all senders.",
+            domain=Excerpt(mail.domain or ""),
+            details=rows,
+            fix='If the domain sends no mail, publish the TXT record `"v=spf1 -all"`. If it does, give it a mail '
+            "server, because receivers reject mail of a domain with a null MX record.",
+        )
+    if (network := largest_network(policy)) is not None:
+        return Warn(
+            "large-network",
+            "The SPF record allows all addresses of {network} to send.",
+            network=Word(str(network)),
+            details=rows,
+        )
     if any(term.name == "ptr" for term in policy.terms):
         return Warn(
             "ptr",
             "The SPF record uses ptr, which RFC 7208 advises against, because it is slow and unreliable.",
-            details=records,
+            details=rows,
         )
-    if ending is None:
-        return Pass("The SPF record redirects to another domain's.", details=records)
-    return Pass("The SPF record ends with {ending}.", ending=Word(f"{ending.qualifier}all"), details=records)
+    return None
 
 
-def _invalid_spf(error: SpfError, domain: str, records: Sequence[DnsRecord]) -> Verdict:
+def _invalid_spf(error: SpfError, domain: str, rows: Sequence[Place]) -> Verdict:
     """Return the failure for a policy that receivers reject with "permerror".
 
     RFC 7208, section 2.6.7.
@@ -94,7 +148,7 @@ def _invalid_spf(error: SpfError, domain: str, records: Sequence[DnsRecord]) -> 
                 "lookups",
                 "The SPF record causes more than {most} DNS look-ups, so receivers treat it as an error.",
                 most=MAX_LOOKUPS,
-                details=records,
+                details=rows,
             )
         case SpfFault.VOID_LOOKUPS:
             return Warn(  # The limit is a recommendation, which not all receivers follow.
@@ -104,7 +158,7 @@ def _invalid_spf(error: SpfError, domain: str, records: Sequence[DnsRecord]) -> 
                 most=MAX_VOID_LOOKUPS,
                 term=term,
                 owner=owner,
-                details=records,
+                details=rows,
             )
         case SpfFault.MX_HOSTS:
             return Fail(
@@ -113,7 +167,7 @@ def _invalid_spf(error: SpfError, domain: str, records: Sequence[DnsRecord]) -> 
                 term=term,
                 owner=owner,
                 most=MAX_MX_HOSTS,
-                details=records,
+                details=rows,
             )
         case SpfFault.MISSING:
             return Fail(
@@ -122,23 +176,23 @@ def _invalid_spf(error: SpfError, domain: str, records: Sequence[DnsRecord]) -> 
                 "an error.",
                 term=term,
                 owner=owner,
-                details=records,
+                details=rows,
             )
         case SpfFault.REPEATED:
             return Fail(
                 "include",
                 "The SPF record includes {owner}, which has more than one, so receivers treat it as an error.",
                 owner=owner,
-                details=records,
+                details=rows,
             )
     if error.domain == domain:
-        return Fail("syntax", "Receivers reject the SPF record because of “{term}”.", term=term, details=records)
+        return Fail("syntax", "Receivers reject the SPF record because of “{term}”.", term=term, details=rows)
     return Fail(
         "syntax",
         "The SPF record includes {owner}, whose record receivers reject because of “{term}”.",
         owner=owner,
         term=term,
-        details=records,
+        details=rows,
     )
 
 
@@ -151,6 +205,7 @@ def _invalid_spf(error: SpfError, domain: str, records: Sequence[DnsRecord]) -> 
         "invalid": "DMARC policy is invalid",
         "monitors-only": "DMARC policy only monitors",
         "applies-to-none": "DMARC policy applies to no mail",
+        "public-suffix": "DMARC record says that the domain is a public suffix",
     },
     why="Without an enforced policy, receivers may deliver mail that only claims to come from the domain.",
     severity=LOW,
@@ -174,7 +229,12 @@ def dmarc(mail: MailRecords) -> Verdict:
                 parent=Excerpt(parent.domain),
                 details=DnsRecord.from_records("TXT", [parent.record]),
             )
-        return Fail("missing", "{domain} has no DMARC record.", domain=domain)
+        return Fail(
+            "missing",
+            "{domain} has no DMARC record.",
+            domain=domain,
+            fix=None if mail.sends_mail else 'Publish the TXT record `"v=DMARC1; p=reject"` at `_dmarc`.',
+        )
     if len(records) > 1:
         return Fail(
             "repeated",
@@ -201,6 +261,20 @@ def dmarc(mail: MailRecords) -> Verdict:
             )
         return Fail(
             "invalid", "The DMARC record has no valid {tag}, so it does not count.", tag=Word(faulty), details=records
+        )
+    return _judge_dmarc_policies(mail.domain, tags, records)
+
+
+def _judge_dmarc_policies(domain: str, tags: Mapping[str, str], records: Sequence[DnsRecord]) -> Verdict:
+    """Judge a record whose policies are valid."""
+    policy = tags["p"]
+    if tags.get("psd") == "y":
+        return Warn(
+            "public-suffix",
+            "The DMARC record has psd=y, so receivers treat each subdomain of {domain} as another organization's.",
+            domain=Excerpt(domain),
+            details=records,
+            fix="Delete `psd=y`, which is only for registries such as those of .bank and .gov.uk.",
         )
     if policy == "none":
         return Warn("monitors-only", "The DMARC policy p=none only monitors.", details=records)
@@ -230,6 +304,14 @@ def dmarc(mail: MailRecords) -> Verdict:
             "The DMARC policy p={policy} with {weakening} lets receivers quarantine forged mail.",
             policy=Word(policy),
             weakening=Word(weakening),
+            details=records,
+        )
+    if applied < 100:
+        return Pass(
+            "The DMARC policy p={policy} applies to {share} of forged mail at receivers that follow RFC 7489, and to "
+            "all at newer ones, which ignore pct.",
+            policy=Word(policy),
+            share=Percent(applied),
             details=records,
         )
     return Pass(

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,7 +37,7 @@ def test_spf_check_verdict(records: tuple[str, ...], expected: str) -> None:
     finding = checks.spf(MailRecords(DOMAIN, ("10 mx.example.com.",), records))
     assert outcome(finding) == expected
     assert verdict(finding) == {"pass": "pass", "unrestricted": "warn"}.get(expected, "fail")
-    assert rows(finding) == [{"type": "TXT", "record": record} for record in records]
+    assert rows(finding)[: len(records)] == [{"type": "TXT", "record": record} for record in records]
 
 
 INCLUDED = {
@@ -49,6 +51,7 @@ INCLUDED = {
     "five.example.net": ("v=spf1 a mx exists:a.example.net ptr a:b.example.net -all",),
     "loop.example.net": ("v=spf1 include:loop.example.net -all",),
 }
+WARNINGS = {"pass": "pass", "unrestricted": "warn", "ptr": "warn", "large-network": "warn"}
 ELEVEN = " ".join(f"include:s{number}.example.net" for number in range(11))
 
 
@@ -137,6 +140,12 @@ ELEVEN = " ".join(f"include:s{number}.example.net" for number in range(11))
         ("-include:open.example.net ~all", "pass"),
         ("ip4:10.0.0.0/8 -all", "pass"),
         ("-all ip4:0.0.0.0/0", "pass"),
+        ("ip4:96.0.0.0/7 -all", "large-network"),
+        ("ip4:96.0.0.0/8 ip4:97.0.0.0/8 -all", "large-network"),
+        ("ip4:96.0.0.0/8 -all", "pass"),
+        ("ip6:2000::/3 -all", "large-network"),
+        ("ip6:2630::/16 -all", "pass"),
+        ("?ip4:96.0.0.0/7 -all", "pass"),
     ],
 )
 def test_spf_record_is_read_by_its_grammar(record: str, expected: str) -> None:
@@ -146,12 +155,52 @@ def test_spf_record_is_read_by_its_grammar(record: str, expected: str) -> None:
     """
     finding = checks.spf(MailRecords(DOMAIN, (), (f"v=spf1 {record}",), included_spf=INCLUDED))
     assert outcome(finding) == expected
-    assert verdict(finding) == {"pass": "pass", "unrestricted": "warn", "ptr": "warn"}.get(expected, "fail")
+    assert verdict(finding) == WARNINGS.get(expected, "fail")
 
 
 @given(st.text(max_size=100))
 def test_spf_check_accepts_any_text(text: str) -> None:
     checks.spf(MailRecords(DOMAIN, (), (f"v=spf1 {text}",), included_spf={"a.b": (f"v=spf1 {text}",)}))
+
+
+def test_spf_table_lists_look_ups_of_all_records() -> None:
+    records = {"inc.test": ("v=spf1 a:1.test -all",)}
+    counts = _hosts(("A", "1.test", 2))
+    mail = MailRecords(DOMAIN, spf=("v=spf1 include:inc.test exists:%{i}.x.test -all",), included_spf=records)
+    finding = checks.spf(replace(mail, host_counts=counts))
+    assert rows(finding)[1:] == [
+        {"number": 1, "term": "include:inc.test", "domain": DOMAIN, "level": 1, "result": "SPF record"},
+        {"number": 2, "term": "a:1.test", "domain": "inc.test", "level": 2, "result": "2 records"},
+        {"number": 3, "term": "exists:%{i}.x.test", "domain": DOMAIN, "level": 1},
+    ]
+    assert "3 DNS look-ups" in message(finding)
+
+
+def test_spf_table_ends_at_limit() -> None:
+    loop = {"loop.test": ("v=spf1 include:loop.test -all",)}
+    finding = checks.spf(MailRecords(DOMAIN, spf=("v=spf1 include:loop.test -all",), included_spf=loop))
+    assert outcome(finding) == "lookups"
+    assert [row["number"] for row in rows(finding)[1:]] == list(range(1, 12))
+    assert rows(finding)[-1]["result"] == "beyond the limit"
+
+
+def test_long_spf_record_is_not_read() -> None:
+    record = "v=spf1 " + "ip4:192.0.2.1 " * 400
+    assert outcome(checks.spf(MailRecords(DOMAIN, spf=(record[:4096],)))) == "long"
+
+
+@pytest.mark.parametrize(
+    ("mx", "record", "expected"),
+    [
+        ("0 .", "v=spf1 -all", "pass"),
+        ("0 .", "v=spf1 ~all", "null-mx"),
+        ("0 .", "v=spf1 ip4:192.0.2.1 -all", "null-mx"),
+        ("10 mx.example.com.", "v=spf1 ~all", "pass"),
+    ],
+)
+def test_spf_of_domain_without_mail_refuses_all(mx: str, record: str, expected: str) -> None:
+    """RFC 7505, section 4.2."""
+    assert outcome(checks.spf(MailRecords(DOMAIN, (mx,), (record,)))) == expected
 
 
 def _hosts(*counts: tuple[str, str, int]) -> dict[HostLookup, int]:
@@ -248,6 +297,8 @@ def test_domain_without_mail_gets_spf_fix(mx: tuple[str, ...]) -> None:
         (("v=DMARC1; rua=mailto:a@example.com",), "warn", "invalid"),  # Receivers treat the record like p=none.
         (("v=DMARC1; p=drop; rua=mailto:a@example.com",), "warn", "invalid"),
         (("v=DMARC1; p=drop",), "fail", "invalid"),
+        (("v=DMARC1; p=reject; psd=y",), "warn", "public-suffix"),
+        (("v=DMARC1; p=reject; psd=u",), "pass", "pass"),
         (("v=DMARC1; p=reject", "v=DMARC1; p=none"), "fail", "repeated"),
         ((), "fail", "missing"),
     ],
