@@ -363,7 +363,7 @@ def mail_server_dane(mail: MailServers, clock: Clock) -> Verdict:
         return reason
     if mail.security is Security.BOGUS:
         return NotApplicable("The domain's own MX records have wrong signatures.")
-    signed = [server for server in mail.servers if server.security is Security.SECURE]
+    signed = [server for server in mail.servers if server.addresses and server.security is Security.SECURE]
     if not signed:
         return NO_DANE_NAMES
     rows: list[Place] = [row for server in signed for row in MailTlsaRow.of(server, clock.now)]
