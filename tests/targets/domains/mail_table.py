@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from tests.targets.domains.zones import Signing
 from tests.targets.mail_server import Reply
@@ -68,17 +69,9 @@ class MailDomain:
         return PERFECT | dict(self.expected)
 
 
-def _talks(name: str, because: str, rule: str, expected: Mapping[str, str], **server: object) -> MailDomain:
+def _talks(name: str, because: str, rule: str, expected: Mapping[str, str], **server: Any) -> MailDomain:
     """Return an unsigned domain whose only mail server is special."""
-    return MailDomain(
-        name,
-        because,
-        rule,
-        UNSIGNED | expected,
-        (Server(**server),),
-        "",
-        signing=None,  # type: ignore[arg-type]
-    )
+    return MailDomain(name, because, rule, UNSIGNED | dict(expected), (Server(**server),), "", signing=None)
 
 
 def _dane(name: str, because: str, rule: str, tlsa: str, dane: str, certificate: str = "valid") -> MailDomain:

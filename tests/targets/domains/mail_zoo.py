@@ -64,7 +64,7 @@ def running_mail_zoo(folder: Path, sites: Mapping[int, int]) -> Iterator[MailZoo
     ca_file.write_bytes(root.pem)
     chains = _certificates(issuer, authorities["unknown"])
     with contextlib.ExitStack() as running:
-        servers = {}
+        servers: dict[str, MailServer] = {}
         for domain in DOMAINS:
             for number, server in enumerate(domain.servers):
                 if not server.is_silent:

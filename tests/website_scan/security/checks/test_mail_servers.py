@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256, sha512
+from typing import Any
 
 import pytest
 
@@ -42,7 +43,7 @@ def handshake(**changes: object) -> Handshake:
     return replace(found, trust=Trust(), **changes)  # type: ignore[arg-type]
 
 
-def encrypted(address: str = V4, **changes: object) -> MailDialog:
+def encrypted(address: str = V4, **changes: Any) -> MailDialog:
     return MailDialog(address, MailState.ENCRYPTS, handshake=handshake(**changes))
 
 
@@ -171,7 +172,7 @@ def test_one_server_without_STARTTLS_is_enough_to_fail() -> None:
         ({"version": TlsVersion.TLS1_0, "cipher": "AES128-SHA"}, "old-version"),
     ],
 )
-def test_mail_server_tls(changes: dict[str, object], expected: str) -> None:
+def test_mail_server_tls(changes: dict[str, Any], expected: str) -> None:
     assert outcome(checks.mail_server_tls(mail(server(encrypted(**changes))))) == expected
 
 
@@ -187,7 +188,7 @@ FAULTY_SESSIONS = [
 
 
 @pytest.mark.parametrize(("changes", "expected"), FAULTY_SESSIONS)
-def test_faulty_certificate_has_no_weight_for_opportunistic_senders(changes: dict[str, object], expected: str) -> None:
+def test_faulty_certificate_has_no_weight_for_opportunistic_senders(changes: dict[str, Any], expected: str) -> None:
     finding = checks.mail_server_certificate(mail(server(encrypted(**changes))), CLOCK)
     assert outcome(finding) == expected
     assert isinstance(finding, Note)
@@ -195,7 +196,7 @@ def test_faulty_certificate_has_no_weight_for_opportunistic_senders(changes: dic
 
 
 @pytest.mark.parametrize(("changes", "expected"), FAULTY_SESSIONS)
-def test_faulty_certificate_fails_with_an_enforced_policy(changes: dict[str, object], expected: str) -> None:
+def test_faulty_certificate_fails_with_an_enforced_policy(changes: dict[str, Any], expected: str) -> None:
     evidence = mail(server(encrypted(**changes), tlsa=tlsa(*ROLLOVER)), must_authenticate=True)
     finding = checks.mail_server_certificate(evidence, CLOCK)
     assert (outcome(finding), verdict(finding)) == (expected, "fail")
