@@ -18,7 +18,7 @@ ABOUT_SCANS_PATH = "/about-our-scans"
 def mail_name_of(base_url: str) -> str:
     """Return the name by which scans introduce themselves to mail servers, empty if the service has no public one."""
     host = split_url(base_url).hostname or ""
-    return "" if is_ip_address(host) or "." not in host else host
+    return "" if is_ip_address(host) or "." not in host or not host.isascii() else host
 
 
 def network_policy_from_settings(*also_allowed: Exemption) -> Policy:

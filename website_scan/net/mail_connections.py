@@ -21,6 +21,11 @@ class MailConnections:
         self._deadline = deadline
         self._shared = shared
 
+    def refuse_when_closed(self) -> None:
+        """Raise TimedOut if the scan has ended, which also ends its connections."""
+        self._dialer.refuse_when_closed()
+        self._deadline.check()
+
     def open(self, server: str, address: str, timeout_s: float) -> GuardedSocket:
         """Open a connection to one address of a mail server.
 

@@ -74,13 +74,11 @@ def contact_mail_server(network: Network, server: str, address: str) -> MailDial
 
     Raises TimedOut if the scan has ended.
     """
-    policy = network.policy
-    key = (policy.ca_bundle, policy.mail_name, policy.denied_networks, policy.blocked_domains, server, address)
+    key = (network.policy, server, address)
     if (known := results.find(key)) is not None:
         return known
     dialog = replace(_converse(network, server, address), address=address)
-    if not network.remaining_s:
-        raise TimedOut("The scan has ended.")
+    network.mail.refuse_when_closed()
     if dialog.state not in UNCERTAIN:
         results.store(key, dialog)
     return dialog
@@ -121,7 +119,9 @@ def _start_tls(network: Network, server: str, address: str, connection: GuardedS
         handshake = upgrade(network, connection, server, FAREWELL, timeout_s=HANDSHAKE_TIMEOUT_S)
     except BudgetExceeded as error:
         return MailDialog(address, MailState.REFUSED, str(error))
-    except (TlsFailed, TimedOut) as error:
+    except TimedOut:
+        return MailDialog(address, MailState.SLOW)
+    except TlsFailed as error:
         return MailDialog(address, MailState.TLS_FAILED, str(error))
     return MailDialog(address, MailState.ENCRYPTS, handshake=handshake)
 

@@ -38,6 +38,7 @@ NO_ANSWER = NotApplicable(
 )
 NO_DIALOG = NotApplicable("Not tested: no mail server let this scanner get as far as STARTTLS.")
 NO_TLS = NotApplicable("No mail server completed a TLS handshake.")
+NO_SIGNATURES = NotApplicable("Not tested: the name servers of this installation deliver no DNSSEC signatures.")
 NO_DANE_NAMES = NotApplicable("DANE needs DNSSEC, which protects the address of no mail server.")
 WITHOUT_STARTTLS = frozenset({MailState.NO_STARTTLS})
 BROKEN_STARTTLS = frozenset({MailState.NOT_AVAILABLE, MailState.TLS_FAILED})
@@ -87,9 +88,9 @@ def mail_server_reachable(mail: MailServers) -> Verdict:
     rows = MailServerRow.of(mail.servers)
     missing = [server for server in mail.servers if server.is_resolved and not server.addresses]
     if missing:
-        return Fail("no-address", "{servers} has no IP address.", servers=_names(missing), details=rows)
+        return Fail("no-address", "No IP address is published for {servers}.", servers=_names(missing), details=rows)
     if other := _in_state(mail.servers, {MailState.NOT_SMTP}):
-        return Fail("not-smtp", "{servers} answers on port 25, but not with SMTP.", servers=_names(other), details=rows)
+        return Fail("not-smtp", "Port 25 of {servers} answers, but not with SMTP.", servers=_names(other), details=rows)
     if not any(server.answers for server in mail.servers):
         return NO_ANSWER
     silent = [
@@ -100,7 +101,7 @@ def mail_server_reachable(mail: MailServers) -> Verdict:
     if silent:
         return Warn(
             "unreachable",
-            "{servers} does not answer on port 25, unlike other mail servers of the domain.",
+            "No answer came on port 25 of {servers}, unlike from other mail servers of the domain.",
             servers=_names(silent),
             details=rows,
         )
@@ -139,7 +140,7 @@ def mail_server_ipv6(mail: MailServers) -> Verdict:
         if any(dialog.is_ipv6 and dialog.state is MailState.SILENT for dialog in server.dialogs)
     ]
     if silent:
-        return Fail("unreachable", "{servers} does not answer over IPv6.", servers=_names(silent), details=rows)
+        return Fail("unreachable", "No answer came over IPv6 from {servers}.", servers=_names(silent), details=rows)
     if all(dialog.state in (MailState.NOT_TESTED, MailState.REFUSED) for dialog in dialogs):
         return NotApplicable("Not tested: this installation reaches no mail server over IPv6.")
     return Pass("Mail servers answer over IPv6.", details=rows)
@@ -170,11 +171,11 @@ def mail_server_starttls(mail: MailServers) -> Verdict:
         return reason
     rows = MailServerRow.of(mail.servers)
     if missing := _in_state(mail.servers, WITHOUT_STARTTLS):
-        return Fail("missing", "{servers} does not offer STARTTLS.", servers=_names(missing), details=rows)
+        return Fail("missing", "STARTTLS is not offered by {servers}.", servers=_names(missing), details=rows)
     if broken := _in_state(mail.servers, BROKEN_STARTTLS):
         return Fail(
             "broken",
-            "{servers} offers STARTTLS, but no encrypted connection is possible.",
+            "STARTTLS is offered by {servers}, but no encrypted connection is possible.",
             servers=_names(broken),
             details=rows,
             fix="Read the mail server's log: a missing key file, an expired certificate chain or a firewall that "
@@ -316,12 +317,13 @@ def mail_server_dnssec(mail: MailServers) -> Verdict:
     if (reason := _not_judged(mail)) is not None:
         return reason
     if mail.security is not Security.SECURE:
-        return NotApplicable("The domain's own MX records are not signed.")
+        is_unknown = mail.security is Security.UNKNOWN
+        return NO_SIGNATURES if is_unknown else NotApplicable("The domain's own MX records are not signed.")
     rows = MailServerRow.of(mail.servers)
     if broken := [server for server in mail.servers if server.security is Security.BOGUS]:
         return Fail(
             "broken",
-            "Validating resolvers reject the addresses of {servers}, so these senders cannot deliver.",
+            "Validating resolvers reject the addresses of {servers}, so senders that use them cannot deliver.",
             servers=_names(broken),
             details=rows,
         )
@@ -329,7 +331,7 @@ def mail_server_dnssec(mail: MailServers) -> Verdict:
         return Note("off", "The address of {servers} is not signed.", servers=_names(unsigned), details=rows)
     if all(server.security is Security.SECURE for server in mail.servers):
         return Pass("The addresses of all mail servers are signed.", details=rows)
-    return NotApplicable("The name servers of this installation deliver no DNSSEC signatures for the mail servers.")
+    return NO_SIGNATURES
 
 
 @check(
@@ -365,12 +367,13 @@ def mail_server_dane(mail: MailServers, clock: Clock) -> Verdict:
         return NotApplicable("The domain's own MX records have wrong signatures.")
     signed = [server for server in mail.servers if server.addresses and server.security is Security.SECURE]
     if not signed:
-        return NO_DANE_NAMES
+        is_unknown = any(server.security is Security.UNKNOWN for server in mail.servers)
+        return NO_SIGNATURES if is_unknown else NO_DANE_NAMES
     rows: list[Place] = [row for server in signed for row in MailTlsaRow.of(server, clock.now)]
     if rejected := [server for server in signed if server.tlsa_failed]:
         return Fail(
             "rejected",
-            "The TLSA records of {servers} cannot be validated, so senders with DANE do not deliver to it.",
+            "The TLSA records of {servers} cannot be validated, so senders with DANE deliver no mail there.",
             servers=_names(rejected),
             details=rows,
             fix="Ask the provider of the name servers: they must answer queries of the type TLSA, with signatures.",
@@ -379,7 +382,7 @@ def mail_server_dane(mail: MailServers, clock: Clock) -> Verdict:
     if unencrypted := _in_state(with_records, WITHOUT_STARTTLS | BROKEN_STARTTLS):
         return Fail(
             "no-starttls",
-            "{servers} has TLSA records, but does not encrypt, so senders with DANE do not deliver to it.",
+            "TLSA records exist for {servers}, but no encryption, so senders with DANE deliver no mail there.",
             servers=_names(unencrypted),
             details=rows,
         )
@@ -391,7 +394,7 @@ def mail_server_dane(mail: MailServers, clock: Clock) -> Verdict:
     if mismatched:
         return Fail(
             "mismatch",
-            "No TLSA record of {servers} matches its certificate, so senders with DANE do not deliver to it.",
+            "No TLSA record of {servers} matches the certificate, so senders with DANE deliver no mail there.",
             servers=_names(mismatched),
             details=rows,
         )
@@ -403,7 +406,7 @@ def mail_server_dane(mail: MailServers, clock: Clock) -> Verdict:
             details=rows,
         )
     if missing := [server for server in signed if not server.secure_tlsa]:
-        return Note("missing", "{servers} has no TLSA record.", servers=_names(missing), details=rows)
+        return Note("missing", "No TLSA record exists for {servers}.", servers=_names(missing), details=rows)
     if not any(server.handshakes for server in with_records):
         return NO_DIALOG
     if mail.security is not Security.SECURE:
@@ -417,7 +420,7 @@ def mail_server_dane(mail: MailServers, clock: Clock) -> Verdict:
     if single := [server for server in with_records if len(server.usable_tlsa) == 1]:
         return Note(
             "no-rollover",
-            "{servers} has one TLSA record only, so a new key has to wait until resolvers know a new record.",
+            "Only one TLSA record exists for {servers}, so a new key has to wait until resolvers know its record.",
             servers=_names(single),
             details=rows,
         )

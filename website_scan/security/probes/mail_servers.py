@@ -18,7 +18,7 @@ from website_scan.net.targets import InvalidUrl, Target
 from website_scan.page.evidence import Clock
 from website_scan.page.registrable_domain import own_domain
 from website_scan.security.mail_server_evidence import ANSWERING_STATES, MailServer, MailServers
-from website_scan.security.mx_records import read_mx
+from website_scan.security.mx_records import has_null_mx, read_mx
 
 # Most domains have one to four mail servers. Senders use the others only if these do not answer.
 MAX_SERVERS = 4
@@ -42,7 +42,7 @@ def mail_servers(target: Target, network: Network, clock: Clock) -> MailServers:
     mx = _mx_records(domain, network, clock)
     records = read_mx(mx.records)
     if not records:
-        return MailServers(domain, refuses_mail=bool(mx.records), security=mx.security)
+        return MailServers(domain, refuses_mail=has_null_mx(mx.records), security=mx.security)
     servers = [_look_up(MailServer(*record), network, clock) for record in records[:MAX_SERVERS]]
     dialogs = _contact(servers, network)
     return MailServers(
@@ -62,9 +62,9 @@ def _mx_records(domain: str, network: Network, clock: Clock) -> SignedAnswer:
 
     Records of unsigned domains need no second query, because other probes look them up, too.
     """
-    if network.dns.trust(domain, clock.now).security in (Security.INSECURE, Security.UNKNOWN):
-        records = network.records(domain, "MX").records
-        return SignedAnswer(domain, "MX", "NOERROR", records, security=Security.INSECURE)
+    status = network.dns.trust(domain, clock.now).security
+    if status in (Security.INSECURE, Security.UNKNOWN):
+        return SignedAnswer(domain, "MX", "NOERROR", network.records(domain, "MX").records, security=status)
     return network.dns.signed_records(domain, "MX", ".", clock.now)
 
 

@@ -159,7 +159,7 @@ def test_one_server_without_STARTTLS_is_enough_to_fail() -> None:
     """An attacker who blocks the other server makes senders use this one."""
     weak = server(MailDialog(V4, MailState.NO_STARTTLS, "250 SIZE"), name="backup.example.com")
     finding = checks.mail_server_starttls(mail(server(encrypted()), weak))
-    assert (outcome(finding), message(finding)) == ("missing", "backup.example.com does not offer STARTTLS.")
+    assert (outcome(finding), message(finding)) == ("missing", "STARTTLS is not offered by backup.example.com.")
 
 
 @pytest.mark.parametrize(

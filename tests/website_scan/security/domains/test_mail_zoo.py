@@ -6,6 +6,7 @@ import pickle
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -21,10 +22,11 @@ from website_scan.net import mail_servers as mail_dialogs
 from website_scan.net import name_servers as name_server_queries
 from website_scan.net.budget import Limits, SharedBudget
 from website_scan.net.client import Network
-from website_scan.net.errors import BudgetExceeded
+from website_scan.net.errors import BudgetExceeded, TimedOut
 from website_scan.net.mail_servers import contact_mail_server
 from website_scan.net.policy import Policy
 from website_scan.net.smtp import MailState
+from website_scan.net.tls import handshake
 from website_scan.page.evidence import Clock
 from website_scan.security.checks import mail_servers as checks
 from website_scan.security.mail_server_evidence import MailServers
@@ -206,6 +208,39 @@ def test_slow_server_ends_at_the_deadline(zoo: Zoo, monkeypatch: pytest.MonkeyPa
         dialog = contact_mail_server(network, f"mx1.{SLOW}", addresses_of(BY_NAME[SLOW], 0)[0])
     assert dialog.state is MailState.SLOW
     assert time.monotonic() - begin < 5
+
+
+def test_end_of_the_scan_is_no_result(zoo: Zoo) -> None:
+    """The connection that the scan ends must not look like one that the server has closed."""
+    server, address = f"mx1.{SLOW}", addresses_of(BY_NAME[SLOW], 0)[0]
+    with zoo.network() as network, ThreadPoolExecutor(1) as pool:
+        zoo.mail.dialed.clear()
+        pending = pool.submit(contact_mail_server, network, server, address)
+        deadline = time.monotonic() + 10
+        while not zoo.mail.dialed and time.monotonic() < deadline:
+            time.sleep(0.01)
+        network.close()
+        with pytest.raises(TimedOut):
+            pending.result()
+    assert mail_dialogs.results.find((network.policy, server, address)) is None
+
+
+def test_handshake_that_takes_too_long_is_no_fault(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stall(*_: object, **__: object) -> None:
+        raise TimedOut("The TLS handshake took too long.")
+
+    monkeypatch.setattr(handshake, "upgrade", stall)
+    with zoo.network() as network:
+        mail = gather(DOMAINS[0], network)
+    assert {dialog.state for dialog in mail.servers[0].dialogs} == {MailState.SLOW}
+
+
+def test_name_servers_without_signatures_are_no_fault_of_the_domain(zoo: Zoo) -> None:
+    with zoo.network() as network:
+        policy = replace(network.policy, trust_anchors=("1 13 2 " + "ab" * 32,))
+    with Network(policy, dialer=zoo.servers.dial, datagrams=zoo.servers.dial_datagrams) as network:
+        found = outcomes(gather(DOMAINS[0], network))
+    assert (found["dnssec"], found["dane"], found["starttls"]) == ("n/a", "n/a", "pass")
 
 
 def test_ipv6_of_an_installation_without_ipv6_is_not_judged(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
