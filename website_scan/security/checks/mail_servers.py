@@ -156,13 +156,8 @@ def mail_server_ipv6(mail: MailServers) -> Verdict:
     why="Without STARTTLS, everybody on the way between two mail servers can read and change the mail.",
     severity=MEDIUM,
     fix=Fix(
-        "Give the mail server a certificate and enable STARTTLS on port 25.",
-        {
-            Language.FILE: "# /etc/postfix/main.cf\n"
-            "smtpd_tls_security_level = may\n"
-            "smtpd_tls_cert_file = /etc/ssl/mail/fullchain.pem\n"
-            "smtpd_tls_key_file = /etc/ssl/mail/privkey.pem"
-        },
+        "Give the mail server a certificate and enable STARTTLS on port 25, as here in Postfix.",
+        {Language.FILE: "smtpd_tls_security_level = may"},
     ),
     references=("RFC 3207", "RFC 8314, section 3", "RFC 7435"),
 )
@@ -199,13 +194,8 @@ def mail_server_starttls(mail: MailServers) -> Verdict:
     why="TLS 1.0 and 1.1 have known weaknesses, and without forward secrecy a stolen key decrypts recorded mail.",
     severity=MEDIUM,
     fix=Fix(
-        "Update the mail server's TLS library, and allow TLS 1.2 and 1.3.",
-        {
-            Language.FILE: "# /etc/postfix/main.cf\n"
-            "smtpd_tls_protocols = >=TLSv1.2\n"
-            "smtpd_tls_ciphers = medium\n"
-            "tls_medium_cipherlist = ECDHE+AESGCM:ECDHE+CHACHA20:DHE+AESGCM:AES128:AES256"
-        },
+        "Update the mail server's TLS library, and allow TLS 1.2 and 1.3, as here in Postfix.",
+        {Language.FILE: "smtpd_tls_protocols = >=TLSv1.2"},
     ),
     judged="The scanner connects once, offers TLS 1.0 to 1.3, and judges what the server chooses. A server that also "
     "accepts old versions passes, because senders would otherwise send without encryption (RFC 7435).",
@@ -253,14 +243,7 @@ def mail_server_tls(mail: MailServers) -> Verdict:
     },
     why="Only a valid certificate proves to senders that verify it that the mail server is the right one.",
     severity=LOW,
-    fix=Fix(
-        "Get a certificate with the name of the MX record from a public authority, and let an ACME client renew it.",
-        {
-            Language.FILE: "# /etc/postfix/main.cf\n"
-            "smtpd_tls_cert_file = /etc/letsencrypt/live/mail.example.com/fullchain.pem\n"
-            "smtpd_tls_key_file = /etc/letsencrypt/live/mail.example.com/privkey.pem"
-        },
-    ),
+    fix="Get a certificate with the name of the MX record from a public authority, and let an ACME client renew it.",
     judged="Most senders accept every certificate, because they would otherwise send without encryption, so a fault "
     "has no weight. It fails with medium severity if an MTA-STS policy in mode enforce asks senders to verify. "
     "Certificates of servers with DANE are judged by mail-server-dane.",
@@ -340,21 +323,18 @@ def mail_server_dnssec(mail: MailServers) -> Verdict:
     outcomes={
         "missing": "Mail server has no DANE",
         "mismatch": outcome("TLSA records match no certificate of a mail server", MEDIUM),
-        "no-starttls": outcome("Mail server has DANE, but does not encrypt", MEDIUM),
+        "no-starttls": outcome("Mail server with DANE does not encrypt", MEDIUM),
         "rejected": outcome("TLSA records of a mail server cannot be looked up", MEDIUM),
         "unusable": "Senders ignore the TLSA records of a mail server",
-        "mx-unsigned": "MX records are not signed, unlike the TLSA records",
-        "no-rollover": "Only one TLSA record, which complicates a change of keys",
+        "mx-unsigned": "MX records of a domain with DANE are not signed",
+        "no-rollover": "Only one TLSA record of a mail server",
     },
     why="DANE lets senders demand encryption and the right certificate, so nobody can intercept the mail on its way.",
     severity=LOW,
     fix=Fix(
         "Publish a TLSA record with the public key of each mail server, and a second one with its next key or its "
         "issuer's.",
-        {
-            Language.DNS: "_25._tcp.mail.example.com. TLSA 3 1 1 SHA-256-OF-PUBLIC-KEY\n"
-            "_25._tcp.mail.example.com. TLSA 2 1 1 SHA-256-OF-ISSUER-KEY"
-        },
+        {Language.DNS: "_25._tcp.mail.example.com. TLSA 3 1 1 SHA-256-OF-PUBLIC-KEY"},
     ),
     judged="Missing DANE, unsigned MX records and a single record have no weight. Only the usages DANE-TA (2) and "
     "DANE-EE (3) count.",
