@@ -42,9 +42,13 @@ class MailZoo:
         if destination is None:
             raise ConnectionRefusedError
         connection = Elsewhere(socket.AF_INET, socket.SOCK_STREAM)
-        before_connect.get()(connection)
-        connection.settimeout(timeout_s)
-        connection.connect(("127.0.0.1", destination))
+        try:
+            before_connect.get()(connection)
+            connection.settimeout(timeout_s)
+            connection.connect(("127.0.0.1", destination))
+        except BaseException:
+            connection.close()
+            raise
         connection.claimed = (address, port)
         return connection
 
