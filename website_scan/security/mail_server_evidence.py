@@ -79,7 +79,7 @@ class MailServer:
 
 
 @dataclass(frozen=True, slots=True)
-class MailServers:
+class MailDialogs:
     """Mail servers of the domain, of which `servers` are the preferred ones. `total` is the number of all.
 
     `domain` is None if the site owner does not control the domain. `is_allowed` is False if this installation does not

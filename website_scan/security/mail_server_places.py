@@ -16,7 +16,7 @@ from website_scan.security.mail_server_evidence import MailServer
 
 
 @dataclass(frozen=True, slots=True)
-class MailServerRow(Place):
+class ContactedServerRow(Place):
     """Address of a mail server, with its reply or error."""
 
     kind: ClassVar[str] = "mail-server"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from website_scan.catalogue import Category, check
+from website_scan.catalogue import check
 from website_scan.findings import LOW, MEDIUM, NotApplicable
 from website_scan.messages import some
 from website_scan.net.dnssec.answers import Security
@@ -13,19 +13,20 @@ from website_scan.net.tls.ciphers import TlsVersion, is_forward_secret
 from website_scan.outcomes import Fail, Fix, Language, Note, Pass, Verdict, Warn, outcome
 from website_scan.page.evidence import Clock
 from website_scan.places import Place
+from website_scan.security.checks import mail as mail_checks
 from website_scan.security.dns_places import NO_OWN_DOMAIN
-from website_scan.security.mail_server_evidence import MailServer, MailServers
+from website_scan.security.mail_server_evidence import MailDialogs, MailServer
 from website_scan.security.mail_server_faults import certificate_fault
 from website_scan.security.mail_server_places import (
+    ContactedServerRow,
     MailCertificateRow,
-    MailServerRow,
     MailTlsaRow,
     MailTlsRow,
     encrypted_dialogs,
 )
 from website_scan.values import Count, Excerpt, Word
 
-CATEGORY = Category("Mail servers", weight=2)
+CATEGORY = mail_checks.CATEGORY
 
 NOT_ALLOWED = NotApplicable(
     "Not tested: this installation does not connect to mail servers. Its operator allows it with SCAN_MAIL_SERVERS=on, "
@@ -45,7 +46,7 @@ BROKEN_STARTTLS = frozenset({MailState.NOT_AVAILABLE, MailState.TLS_FAILED})
 TESTED_STATES = WITHOUT_STARTTLS | BROKEN_STARTTLS | {MailState.ENCRYPTS}
 
 
-def _not_judged(mail: MailServers) -> NotApplicable | None:
+def _not_judged(mail: MailDialogs) -> NotApplicable | None:
     """Return why there is no mail server to judge, or None."""
     if mail.domain is None:
         return NO_OWN_DOMAIN
@@ -82,10 +83,10 @@ def _names(servers: Sequence[MailServer]) -> Excerpt:
     "The check does not apply if no server answers, because the scanner's own network may block port 25.",
     references=("RFC 5321, section 5.1",),
 )
-def mail_server_reachable(mail: MailServers) -> Verdict:
+def mail_server_reachable(mail: MailDialogs) -> Verdict:
     if (reason := _not_judged(mail)) is not None:
         return reason
-    rows = MailServerRow.of(mail.servers)
+    rows = ContactedServerRow.of(mail.servers)
     missing = [server for server in mail.servers if server.is_resolved and not server.addresses]
     if missing:
         return Fail("no-address", "No IP address is published for {servers}.", servers=_names(missing), details=rows)
@@ -124,10 +125,10 @@ def mail_server_reachable(mail: MailServers) -> Verdict:
     ),
     references=("RFC 6540", "RFC 3974"),
 )
-def mail_server_ipv6(mail: MailServers) -> Verdict:
+def mail_server_ipv6(mail: MailDialogs) -> Verdict:
     if (reason := _not_judged(mail)) is not None:
         return reason
-    rows = MailServerRow.of(mail.servers)
+    rows = ContactedServerRow.of(mail.servers)
     dialogs = [dialog for server in mail.servers for dialog in server.dialogs if dialog.is_ipv6]
     resolved = [server for server in mail.servers if server.is_resolved]
     if not resolved:
@@ -161,10 +162,10 @@ def mail_server_ipv6(mail: MailServers) -> Verdict:
     ),
     references=("RFC 3207", "RFC 8314, section 3", "RFC 7435"),
 )
-def mail_server_starttls(mail: MailServers) -> Verdict:
+def mail_server_starttls(mail: MailDialogs) -> Verdict:
     if (reason := _not_judged(mail)) is not None:
         return reason
-    rows = MailServerRow.of(mail.servers)
+    rows = ContactedServerRow.of(mail.servers)
     if missing := _in_state(mail.servers, WITHOUT_STARTTLS):
         return Fail("missing", "STARTTLS is not offered by {servers}.", servers=_names(missing), details=rows)
     if broken := _in_state(mail.servers, BROKEN_STARTTLS):
@@ -201,7 +202,7 @@ def mail_server_starttls(mail: MailServers) -> Verdict:
     "accepts old versions passes, because senders would otherwise send without encryption (RFC 7435).",
     references=("RFC 8996", "RFC 9325, sections 3.1 and 4.1"),
 )
-def mail_server_tls(mail: MailServers) -> Verdict:
+def mail_server_tls(mail: MailDialogs) -> Verdict:
     if (reason := _not_judged(mail)) is not None:
         return reason
     sessions = list(encrypted_dialogs(mail.servers))
@@ -249,7 +250,7 @@ def mail_server_tls(mail: MailServers) -> Verdict:
     "Certificates of servers with DANE are judged by mail-server-dane.",
     references=("RFC 8461, section 4.2", "RFC 7672, section 1.3", "RFC 9525"),
 )
-def mail_server_certificate(mail: MailServers, clock: Clock) -> Verdict:
+def mail_server_certificate(mail: MailDialogs, clock: Clock) -> Verdict:
     if (reason := _not_judged(mail)) is not None:
         return reason
     # MTA-STS asks for a trusted certificate also if the server has DANE (RFC 8461, section 2).
@@ -296,13 +297,13 @@ def mail_server_certificate(mail: MailServers, clock: Clock) -> Verdict:
     judged="An unsigned name has no weight, because it usually belongs to the mail provider.",
     references=("RFC 7672, section 2.2.2", "RFC 4035, section 5"),
 )
-def mail_server_dnssec(mail: MailServers) -> Verdict:
+def mail_server_dnssec(mail: MailDialogs) -> Verdict:
     if (reason := _not_judged(mail)) is not None:
         return reason
     if mail.security is not Security.SECURE:
         is_unknown = mail.security is Security.UNKNOWN
         return NO_SIGNATURES if is_unknown else NotApplicable("The domain's own MX records are not signed.")
-    rows = MailServerRow.of(mail.servers)
+    rows = ContactedServerRow.of(mail.servers)
     if broken := [server for server in mail.servers if server.security is Security.BOGUS]:
         return Fail(
             "broken",
@@ -340,7 +341,7 @@ def mail_server_dnssec(mail: MailServers) -> Verdict:
     "DANE-EE (3) count.",
     references=("RFC 7672", "RFC 7671, section 8.1", "RFC 6698"),
 )
-def mail_server_dane(mail: MailServers, clock: Clock) -> Verdict:
+def mail_server_dane(mail: MailDialogs, clock: Clock) -> Verdict:
     if (reason := _not_judged(mail)) is not None:
         return reason
     if mail.security is Security.BOGUS:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
-from website_scan.catalogue import Category, check
+from website_scan.catalogue import check
 from website_scan.findings import LOW, MEDIUM, NotApplicable
 from website_scan.messages import some
 from website_scan.outcomes import Fail, Pass, Verdict, Warn, outcome
 from website_scan.places import Column, Identity, Place, as_written
+from website_scan.security.checks import names as names_checks
 from website_scan.security.dns_places import NO_OWN_DOMAIN
 from website_scan.security.route_origins import AddressRoute, Routes, Validity
 from website_scan.values import Count, Excerpt
 
-CATEGORY = Category("Routing", weight=1)
+CATEGORY = names_checks.CATEGORY
 MAX_ROUTES_SHOWN = 3
 
 

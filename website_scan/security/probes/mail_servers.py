@@ -17,7 +17,7 @@ from website_scan.net.smtp import MailState
 from website_scan.net.targets import InvalidUrl, Target
 from website_scan.page.evidence import Clock
 from website_scan.page.registrable_domain import own_domain
-from website_scan.security.mail_server_evidence import ANSWERING_STATES, MailServer, MailServers
+from website_scan.security.mail_server_evidence import ANSWERING_STATES, MailDialogs, MailServer
 from website_scan.security.mx_records import has_null_mx, read_mx
 
 # Most domains have one to four mail servers. Senders use the others only if these do not answer.
@@ -29,23 +29,23 @@ POLICY_TIMEOUT_S = 5.0
 
 
 @probe(of_origin=True)
-def mail_servers(target: Target, network: Network, clock: Clock) -> MailServers:
+def mail_dialogs(target: Target, network: Network, clock: Clock) -> MailDialogs:
     """Connect to the domain's mail servers, if this installation allows it, and look up their TLSA records.
 
     Raises `NotReachable`, `TimedOut` or `BudgetExceeded` if DNS fails for the domain itself.
     """
     domain = own_domain(target.host)
     if domain is None:
-        return MailServers(None)
+        return MailDialogs(None)
     if not network.policy.contacts_mail_servers:
-        return MailServers(domain, is_allowed=False)
+        return MailDialogs(domain, is_allowed=False)
     mx = _mx_records(domain, network, clock)
     records = read_mx(mx.records)
     if not records:
-        return MailServers(domain, refuses_mail=has_null_mx(mx.records), security=mx.security)
+        return MailDialogs(domain, refuses_mail=has_null_mx(mx.records), security=mx.security)
     servers = [_look_up(MailServer(*record), network, clock) for record in records[:MAX_SERVERS]]
     dialogs = _contact(servers, network)
-    return MailServers(
+    return MailDialogs(
         domain,
         servers=tuple(
             replace(server, dialogs=tuple(dialogs[server.name, address] for address in _first_addresses(server)))

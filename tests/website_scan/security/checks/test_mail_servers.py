@@ -19,7 +19,7 @@ from website_scan.net.tls.trust import Distrust, Handshake, Trust
 from website_scan.outcomes import Note
 from website_scan.page.evidence import Clock
 from website_scan.security.checks import mail_servers as checks
-from website_scan.security.mail_server_evidence import MailServer, MailServers
+from website_scan.security.mail_server_evidence import MailDialogs, MailServer
 
 CLOCK = Clock(NOW)
 DOMAIN, HOST = "example.com", "mx.example.com"
@@ -56,9 +56,9 @@ def server(*dialogs: MailDialog, name: str = HOST, **others: object) -> MailServ
     return MailServer(name, 10, dialogs=dialogs, **values | others)  # type: ignore[arg-type]
 
 
-def mail(*servers: MailServer, **others: object) -> MailServers:
+def mail(*servers: MailServer, **others: object) -> MailDialogs:
     values: dict[str, object] = {"security": Security.SECURE, "total": len(servers)}
-    return MailServers(DOMAIN, servers=servers, **values | others)  # type: ignore[arg-type]
+    return MailDialogs(DOMAIN, servers=servers, **values | others)  # type: ignore[arg-type]
 
 
 GOOD = mail(server(encrypted(), encrypted(V6), tlsa=tlsa(*ROLLOVER)))
@@ -76,19 +76,19 @@ EVERY_CHECK = (
 @pytest.mark.parametrize(
     "evidence",
     [
-        MailServers(None),
-        MailServers(DOMAIN, is_allowed=False),
-        MailServers(DOMAIN, refuses_mail=True),
-        MailServers(DOMAIN),
+        MailDialogs(None),
+        MailDialogs(DOMAIN, is_allowed=False),
+        MailDialogs(DOMAIN, refuses_mail=True),
+        MailDialogs(DOMAIN),
     ],
 )
-def test_without_mail_servers_to_test_no_check_applies(evidence: MailServers) -> None:
+def test_without_mail_servers_to_test_no_check_applies(evidence: MailDialogs) -> None:
     assert {outcome(check(evidence)) for check in EVERY_CHECK} == {"n/a"}
 
 
 def test_report_names_the_setting_that_allows_the_test() -> None:
     for check in EVERY_CHECK:
-        assert "SCAN_MAIL_SERVERS=on" in message(check(MailServers(DOMAIN, is_allowed=False)))
+        assert "SCAN_MAIL_SERVERS=on" in message(check(MailDialogs(DOMAIN, is_allowed=False)))
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_mail_server_dnssec(statuses: list[Security], own: Security, expected: s
         (mail(server(encrypted(), tlsa=tlsa(*ROLLOVER)), server(encrypted(), tlsa=tlsa())), "missing"),
     ],
 )
-def test_mail_server_dane(evidence: MailServers, expected: str) -> None:
+def test_mail_server_dane(evidence: MailDialogs, expected: str) -> None:
     assert outcome(checks.mail_server_dane(evidence, CLOCK)) == expected
 
 

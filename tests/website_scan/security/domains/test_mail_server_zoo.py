@@ -12,13 +12,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.targets.domains.mail_table import DOMAINS, MailDomain
-from tests.targets.domains.mail_zoo import MailZoo, addresses_of, running_mail_zoo
+from tests.targets.domains.mail_server_table import DOMAINS, MailDomain
+from tests.targets.domains.mail_server_zoo import MailZoo, addresses_of, running_mail_zoo
 from tests.targets.domains.servers import NameServers, running_name_servers
 from tests.targets.domains.table import GOOD, PROVIDERS
 from tests.targets.server import Answer, Certificate, Site
 from tests.website_scan.cast import outcome, target
-from website_scan.net import mail_servers as mail_dialogs
+from website_scan.net import mail_servers as smtp_dialogs
 from website_scan.net import name_servers as name_server_queries
 from website_scan.net.budget import Limits, SharedBudget
 from website_scan.net.client import Network
@@ -29,8 +29,8 @@ from website_scan.net.smtp import MailState
 from website_scan.net.tls import handshake
 from website_scan.page.evidence import Clock
 from website_scan.security.checks import mail_servers as checks
-from website_scan.security.mail_server_evidence import MailServers
-from website_scan.security.probes.mail_servers import mail_servers
+from website_scan.security.mail_server_evidence import MailDialogs
+from website_scan.security.probes.mail_servers import mail_dialogs
 
 NOW = datetime.now(UTC)
 BY_NAME = {domain.name: domain for domain in DOMAINS}
@@ -80,14 +80,14 @@ def zoo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zoo]:
 
 @pytest.fixture(autouse=True)
 def _empty_cache() -> None:
-    mail_dialogs.results.clear()
+    smtp_dialogs.results.clear()
 
 
-def gather(domain: MailDomain, network: Network) -> MailServers:
-    return mail_servers(target(f"https://www.{domain.name}/"), network, Clock(NOW))
+def gather(domain: MailDomain, network: Network) -> MailDialogs:
+    return mail_dialogs(target(f"https://www.{domain.name}/"), network, Clock(NOW))
 
 
-def outcomes(mail: MailServers) -> dict[str, str]:
+def outcomes(mail: MailDialogs) -> dict[str, str]:
     clock = Clock(NOW)
     return {
         "reachable": outcome(checks.mail_server_reachable(mail)),
@@ -105,7 +105,7 @@ def test_mail_servers_have_the_outcomes_that_the_rfcs_demand(
     domain: MailDomain, zoo: Zoo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if domain.name == SLOW:
-        monkeypatch.setattr(mail_dialogs, "DIALOG_TIMEOUT_S", 0.5)
+        monkeypatch.setattr(smtp_dialogs, "DIALOG_TIMEOUT_S", 0.5)
     with zoo.network() as network:
         mail = gather(domain, network)
     assert outcomes(mail) == domain.outcomes, f"{domain.because} ({domain.rule}) {mail}"
@@ -151,7 +151,7 @@ def test_domains_with_the_same_mail_server_share_its_result(zoo: Zoo) -> None:
 
 def test_result_is_cached_for_a_short_time_only(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
     zoo.mail.dialed.clear()
-    monkeypatch.setattr(mail_dialogs, "RESULT_LIFETIME_S", 0.0)
+    monkeypatch.setattr(smtp_dialogs, "RESULT_LIFETIME_S", 0.0)
     for _ in range(2):
         with zoo.network() as network:
             gather(DOMAINS[0], network)
@@ -202,7 +202,7 @@ def test_server_over_budget_is_not_judged(zoo: Zoo) -> None:
 
 
 def test_slow_server_ends_at_the_deadline(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mail_dialogs, "DIALOG_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(smtp_dialogs, "DIALOG_TIMEOUT_S", 0.5)
     begin = time.monotonic()
     with zoo.network() as network:
         dialog = contact_mail_server(network, f"mx1.{SLOW}", addresses_of(BY_NAME[SLOW], 0)[0])
@@ -222,7 +222,7 @@ def test_end_of_the_scan_is_no_result(zoo: Zoo) -> None:
         network.close()
         with pytest.raises(TimedOut):
             pending.result()
-    assert mail_dialogs.results.find((network.policy, server, address)) is None
+    assert smtp_dialogs.results.find((network.policy, server, address)) is None
 
 
 def test_handshake_that_takes_too_long_is_no_fault(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from tests.targets.domains.mail_table import CAPABILITIES, DOMAINS, MailDomain, Server
+from tests.targets.domains.mail_server_table import CAPABILITIES, DOMAINS, MailDomain, Server
 from tests.targets.domains.servers import Dns, zone_file
 from tests.targets.domains.table import GOOD, PROVIDERS
 from tests.targets.domains.zones import Nsec3Chain, Signing, make_zone
