@@ -31,8 +31,11 @@ from website_scan.settings import (  # noqa: F401  # read as `settings.…`
     SCAN_BROWSER_SANDBOX,
     SCAN_CA_BUNDLE,
     SCAN_DENIED_NETWORKS,
+    SCAN_MAIL_SERVERS,
     SCAN_NAME_SERVERS,
+    SCAN_ORIGIN_ZONE,
     SCAN_PLUGINS,
+    SCAN_RPKI_URL,
     SCAN_TIME_LIMIT_S,
 )
 from website_scan.written_urls import split_url

@@ -22,6 +22,7 @@ from infrastructure.web.cards import responses as cards
 from infrastructure.web.cards.drawing import BRAND
 from infrastructure.web.cards.previews import brand_address
 from scans.policy import network_policy_from_settings
+from scans.visits.other_sites import MAX_MAIL_BURST, MAX_MAIL_CONNECTIONS_PER_MINUTE
 from website_scan.browser.visit import chrome_user_agent
 from website_scan.check_ids import check_ids
 from website_scan.findings import ScanType
@@ -84,7 +85,8 @@ def about_our_scans(request: HttpRequest) -> HttpResponse:
 
     The scanner's User-Agent contains its URL.
     """
-    agent = network_policy_from_settings().user_agent
+    policy = network_policy_from_settings()
+    agent = policy.user_agent
     contact = settings.SCAN_CONTACT or settings.SECURITY_CONTACT
     gap_s = settings.SCAN_GAP_PER_DOMAIN_S
     context = {
@@ -99,6 +101,10 @@ def about_our_scans(request: HttpRequest) -> HttpResponse:
         "time_limit_s": settings.SCAN_TIME_LIMIT_S,
         "requests_per_host": Limits().requests_per_host,
         "visits": settings.SCAN_VISITS_PER_DOMAIN,
+        "contacts_mail_servers": policy.contacts_mail_servers,
+        "mail_name": policy.mail_name,
+        "mail_burst": MAX_MAIL_BURST,
+        "mail_rate": MAX_MAIL_CONNECTIONS_PER_MINUTE,
         "requests_unasked": settings.SCAN_REQUESTS_TO_OTHER_SITES,
         "gap": f"{gap_s:g} {agreeing(gap_s, 'second', 'seconds')}" if gap_s else "",
         "contact": contact,

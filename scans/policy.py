@@ -7,10 +7,18 @@ from dataclasses import replace
 from django.conf import settings
 
 from website_scan.environment import Exemption
-from website_scan.net.policy import Policy, user_agent_at
+from website_scan.net.policy import Policy, RouteValidator, user_agent_at
+from website_scan.page.registrable_domain import is_ip_address
+from website_scan.written_urls import split_url
 
 # Path of the page that explains scans to site owners. The path is a constant, because workers do not load URLconfs.
 ABOUT_SCANS_PATH = "/about-our-scans"
+
+
+def mail_name_of(base_url: str) -> str:
+    """Return the name by which scans introduce themselves to mail servers, empty if the service has no public one."""
+    host = split_url(base_url).hostname or ""
+    return "" if is_ip_address(host) or "." not in host or not host.isascii() else host
 
 
 def network_policy_from_settings(*also_allowed: Exemption) -> Policy:
@@ -22,6 +30,9 @@ def network_policy_from_settings(*also_allowed: Exemption) -> Policy:
         allowed_ports=settings.SCAN_ALLOWED_PORTS,
         ca_bundle=settings.SCAN_CA_BUNDLE,
         user_agent=user_agent_at(f"{settings.BASE_URL}{ABOUT_SCANS_PATH}"),
+        contacts_mail_servers=settings.SCAN_MAIL_SERVERS,
+        mail_name=mail_name_of(settings.BASE_URL),
+        route_validator=RouteValidator.of_settings(settings.SCAN_RPKI_URL, settings.SCAN_ORIGIN_ZONE),
     )
 
 

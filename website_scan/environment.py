@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from website_scan.written_urls import split_url
+
 T = TypeVar("T")
 MIN_BROWSER_MEMORY_MIB = 500
 IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -23,6 +25,9 @@ IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 Exemption = IPNetwork | tuple[IPNetwork, int]
 _NETWORK_AND_PORT = re.compile(r"(?:\[(?P<ipv6>[^\[\]]+)\]|(?P<ipv4>[^:\[\]]+)):(?P<port>[0-9]{1,5})")
 
+_DOMAIN_NAME = re.compile(r"(?:[a-z0-9_-]{1,63}\.)+[a-z0-9-]{1,63}")
+# Names of addresses are added in front of the zone's name, and a name has at most 253 characters.
+MAX_DOMAIN_CHARACTERS = 150
 _PLUG_IN_AND_WEIGHT = re.compile(r"(?P<name>[a-z][a-z0-9]{1,31})(?:=(?P<weight>[0-9]{1,3}))?")
 
 
@@ -162,6 +167,28 @@ def ports(raw: str) -> frozenset[int]:
     if not all(0 < number < 65536 for number in numbers):
         raise ValueError("ports lie between 1 and 65535")
     return numbers
+
+
+def web_address(raw: str) -> str:
+    """Parse an http or https URL without credentials, query or fragment. Returns the URL without a slash at its end.
+
+    Raises ValueError.
+    """
+    parts = split_url(raw)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"{raw!r} does not start with http:// or https:// and a host")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ValueError("the address must have no user name, password, query or fragment")
+    parts.port  # noqa: B018  # raises ValueError for an invalid port
+    return raw.rstrip("/")
+
+
+def domain_name(raw: str) -> str:
+    """Parse a DNS name of several labels. Raises ValueError."""
+    name = raw.lower().strip(".")
+    if len(name) > MAX_DOMAIN_CHARACTERS or not _DOMAIN_NAME.fullmatch(name):
+        raise ValueError(f"{raw!r} is not a domain name")
+    return name
 
 
 def positive(raw: str) -> int:

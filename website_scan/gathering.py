@@ -20,6 +20,7 @@ from website_scan.evidence_cache import EvidenceCache
 from website_scan.extension import Extension
 from website_scan.findings import ScanType
 from website_scan.net.client import Network
+from website_scan.net.policy import RouteValidator
 from website_scan.net.targets import Target
 from website_scan.page.evidence import Clock, Page, ScanTypes
 from website_scan.page.fetch import refusal_of
@@ -75,8 +76,12 @@ class Gathering:
         self.target = target
         self.network = network
         self.budget = budget
+        validator = network.policy.route_validator
         self.plans: Mapping[ScanType, Plan] = {
-            scan_type: plan(scan_type, has_browser=browser is not None, extension=extension) for scan_type in types
+            scan_type: plan(
+                scan_type, has_browser=browser is not None, has_validator=validator is not None, extension=extension
+            )
+            for scan_type in types
         }
         self.errors: dict[ScanType, ScanError] = {}
         self.leads_to: dict[ScanType, str] = {}
@@ -89,6 +94,8 @@ class Gathering:
         }
         if browser is not None:
             self.evidence[Browser] = browser
+        if validator is not None:
+            self.evidence[RouteValidator] = validator
         self._shared = shared
         self._accept_page = accept_page
         self._follows_scripts = follows_scripts

@@ -20,7 +20,7 @@ from website_scan.findings import ScanType
 from website_scan.ids import new_report_id, new_scan_id
 from website_scan.net.browser import find_supported_browser, missing_packages
 from website_scan.net.client import Network
-from website_scan.net.policy import Policy
+from website_scan.net.policy import Policy, RouteValidator
 from website_scan.net.targets import parse_target
 from website_scan.redaction import redacted
 from website_scan.report.serialization import export_json
@@ -35,14 +35,19 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def policy_of_settings(allowed_networks: Iterable[Exemption] = ()) -> Policy:
-    """Return the network policy of the settings, which allows these networks as well."""
+def policy_of_settings(allowed_networks: Iterable[Exemption] = (), *, mail_servers: bool | None = None) -> Policy:
+    """Return the network policy of the settings, which allows these networks as well.
+
+    `mail_servers` replaces the setting if it is not None.
+    """
     return Policy(
         allowed_networks=(*scanning.SCAN_ALLOWED_NETWORKS, *allowed_networks),
         denied_networks=scanning.SCAN_DENIED_NETWORKS,
         name_servers=scanning.SCAN_NAME_SERVERS,
         allowed_ports=scanning.SCAN_ALLOWED_PORTS,
         ca_bundle=scanning.SCAN_CA_BUNDLE,
+        contacts_mail_servers=scanning.SCAN_MAIL_SERVERS if mail_servers is None else mail_servers,
+        route_validator=RouteValidator.of_settings(scanning.SCAN_RPKI_URL, scanning.SCAN_ORIGIN_ZONE),
     )
 
 

@@ -16,6 +16,7 @@ from website_scan.errors import Refusal
 from website_scan.extension import NO_EXTENSION, Extension
 from website_scan.findings import ScanType
 from website_scan.net.client import Network
+from website_scan.net.policy import RouteValidator
 from website_scan.net.targets import Target
 from website_scan.page.evidence import Clock, Page, ScanTypes, ServedContent
 from website_scan.time_limit import OutOfTime, limited
@@ -112,12 +113,24 @@ def _is_browser_evidence(evidence: type, extension: Extension) -> bool:
 
     This includes evidence from probes that need the browser.
     """
+    return _depends_on(evidence, Browser, extension)
+
+
+def _depends_on(evidence: type, source: type, extension: Extension) -> bool:
+    """Return True if evidence of this class is the source, or its probe needs the source, directly or not."""
     if evidence in INITIAL:
         return False
-    if evidence is Browser:
+    if evidence is source:
         return True
     probe = _probe(evidence, extension)
-    return probe is not None and any(_needs_browser(need, extension) for need in probe.needs)
+    return probe is not None and any(
+        not need.optional and _depends_on(need.evidence, source, extension) for need in probe.needs
+    )
+
+
+def _needs_validator(check: Check) -> bool:
+    """Return True if the check requires the operator's validator of routes."""
+    return any(not need.optional and _depends_on(need.evidence, RouteValidator, NO_EXTENSION) for need in check.needs)
 
 
 def _probe(evidence: type, extension: Extension) -> Probe | None:
@@ -155,16 +168,24 @@ def origin_checks(scan_type: ScanType) -> frozenset[str]:
     return frozenset(check.id for check in checks(scan_type) if applies_to_whole_origin(check))
 
 
-def plan(scan_type: ScanType, *, has_browser: bool = False, extension: Extension = NO_EXTENSION) -> Plan:
+def plan(
+    scan_type: ScanType, *, has_browser: bool = False, has_validator: bool = False, extension: Extension = NO_EXTENSION
+) -> Plan:
     """Return the checks and probes for a scan type.
 
-    Omits checks that need a browser if none is available. The checks of the extension are the last.
+    Omits checks that need a browser if none is available, and leaves out those that need the operator's validator of
+    routes if there is none: the report does not mention them. The checks of the extension are the last.
 
     Raises `CatalogueError` if a parameter needs evidence that no probe provides.
     """
     has_browser = has_browser and scan_type.uses_browser
     initial = INITIAL | {Browser} if has_browser else INITIAL
-    known = tuple(check for check in checks(scan_type) if not judges_journeys_only(check))
+    initial |= {RouteValidator} if has_validator else frozenset()
+    known = tuple(
+        check
+        for check in checks(scan_type)
+        if not judges_journeys_only(check) and (has_validator or not _needs_validator(check))
+    )
     known += extension.checks_of(scan_type)
     planned = tuple(check for check in known if has_browser or not needs_browser(check, extension))
     if not scan_type.uses_browser and len(planned) < len(known):

@@ -22,6 +22,15 @@ SCAN_DENIED_NETWORKS: tuple[environment.IPNetwork, ...] = read(
 SCAN_NAME_SERVERS: tuple[str, ...] = read(
     "SCAN_NAME_SERVERS", environment.ip_addresses, (), "Addresses of name servers, separated by commas."
 )
+SCAN_MAIL_SERVERS = read(
+    "SCAN_MAIL_SERVERS", environment.boolean, False, "on; off never connects to mail servers of scanned domains."
+)
+SCAN_RPKI_URL: str = read(
+    "SCAN_RPKI_URL", environment.web_address, "", "The address of Routinator's HTTP service: http://localhost:8323."
+)
+SCAN_ORIGIN_ZONE: str = read(
+    "SCAN_ORIGIN_ZONE", environment.domain_name, "", "A DNS zone with origins of addresses, such as asn.cymru.com."
+)
 SCAN_ALLOWED_PORTS = read(
     "SCAN_ALLOWED_PORTS", environment.ports, frozenset({80, 443, 8080, 8443}), "Ports, separated by commas."
 )

@@ -23,6 +23,7 @@ from infrastructure.cache import outage
 from infrastructure.telemetry.counters import count
 from infrastructure.telemetry.process_metrics import OTHER_SITES, OTHER_SITES_REFUSED
 from scans.models.domain import address_of, domain_of
+from website_scan.net.dialer import SMTP_PORT
 from website_scan.net.errors import BudgetExceeded
 from website_scan.net.targets import Target
 from website_scan.urls import DEFAULT_PORTS
@@ -32,6 +33,10 @@ MINUTES = 10
 # The two concurrent scans of the free tier allow 60 requests a minute in the first ten minutes, and 30 afterwards.
 MAX_BURST_PER_SLOT = 150
 MAX_REQUESTS_PER_MINUTE_AND_SLOT = 15
+# Connections of all accounts together to one address of a mail server. Each process caches results, so that the domains
+# of a large provider need few.
+MAX_MAIL_BURST = 10
+MAX_MAIL_CONNECTIONS_PER_MINUTE = 5
 # Requests are reserved in Redis in growing batches, so that a page with 200 files of one site needs few round trips.
 MAX_RESERVED_REQUESTS = 16
 
@@ -67,6 +72,9 @@ class Rate:
     @property
     def interval_us(self) -> int:
         return round(60_000_000 / self.max_per_minute)
+
+
+MAIL_RATE = Rate(MAX_MAIL_BURST, MAX_MAIL_CONNECTIONS_PER_MINUTE)
 
 
 @dataclass(slots=True)
@@ -114,6 +122,9 @@ class OtherSites:
 
         Raises BudgetExceeded.
         """
+        if port == SMTP_PORT:
+            self._count_mail_connection(host, addresses)
+            return
         domain = _domain_of_host(host, port)
         keys = frozenset(address_of(address, port) for address in addresses)
         with self._lock:
@@ -127,6 +138,19 @@ class OtherSites:
                 )
                 reservation.total += reservation.left
             reservation.left -= 1
+            self._requests += 1
+
+    def _count_mail_connection(self, host: str, addresses: Collection[str]) -> None:
+        """Count a connection to a mail server, whoever has the name: its owner may point it at anybody's server."""
+        keys = [f"other-sites:mail:{address}" for address in sorted(addresses)]
+        limits = [MAIL_RATE.interval_us, MAIL_RATE.max_burst * MAIL_RATE.interval_us]
+        if self._try_to_reserve(keys, [1, *limits * len(keys)]):
+            count(OTHER_SITES_REFUSED, "installation")
+            raise BudgetExceeded(
+                f"This installation connects to one mail server at most {MAX_MAIL_BURST} times at once, then "
+                f"{MAX_MAIL_CONNECTIONS_PER_MINUTE} times a minute, and the limit for {host} is reached."
+            )
+        with self._lock:
             self._requests += 1
 
     def _subjects(self, host: str, domain: str, addresses: frozenset[str]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from django.test import Client
 
 from scans.policy import network_policy_from_settings, scan_policy
 from website_scan.crawl.robots import product_token
-from website_scan.net.policy import PRODUCT, Policy
+from website_scan.net.policy import PRODUCT, Policy, RouteValidator
 
 pytestmark = pytest.mark.django_db
 
@@ -43,6 +43,38 @@ def test_about_page_lists_source_addresses(client: Client, settings: Any) -> Non
     assert '<a href="mailto:abuse@example.com">abuse@example.com</a>' in text
     assert "<code>203.0.113.7</code>" in text
     assert "<code>2001:db8::/64</code>" in text
+
+
+def test_about_page_describes_connections_to_mail_servers(client: Client, settings: Any) -> None:
+    assert "STARTTLS" not in page(client)
+    settings.BASE_URL, settings.SCAN_MAIL_SERVERS = "https://scan.example.com", True
+    text = page(client)
+    assert "domain, as <code>scan.example.com</code>" in text
+    assert "at most 5 times a minute to one address after the first 10" in text
+
+
+@pytest.mark.parametrize(
+    ("base_url", "expected"),
+    [
+        ("https://scan.example.com", "scan.example.com"),
+        ("https://scan.example.com:8443/scans", "scan.example.com"),
+        # Mail servers reject such names.
+        ("http://localhost:8000", ""),
+        ("http://192.0.2.7", ""),
+        ("http://[2001:db8::7]:8000", ""),
+    ],
+)
+def test_service_introduces_itself_to_mail_servers_by_its_public_name(
+    settings: Any, base_url: str, expected: str
+) -> None:
+    settings.BASE_URL = base_url
+    assert scan_policy().mail_name == expected
+
+
+def test_validator_of_routes_is_that_of_the_settings(settings: Any) -> None:
+    assert scan_policy().route_validator is None
+    settings.SCAN_RPKI_URL, settings.SCAN_ORIGIN_ZONE = "http://routinator:8323", "asn.example.net"
+    assert scan_policy().route_validator == RouteValidator("http://routinator:8323", "asn.example.net")
 
 
 def test_about_page_says_if_no_contact_is_published(client: Client) -> None:

@@ -9,6 +9,7 @@ with MailServer({"RCPT": "550 no such person"}) as server:
 
 from __future__ import annotations
 
+import contextlib
 import email
 import email.message
 import email.policy
@@ -38,7 +39,7 @@ class MailServer:
     It records accepted `mails`, received `lines` and its number of `connections`.
 
     A reply may be a function of the line. A reply that begins with "slowly " is sent one byte at a time, `pause_s`
-    apart. On a reply of None, the server hangs up. With `tls`, it offers STARTTLS.
+    apart. On a reply of None, the server hangs up. With `tls`, it accepts a TLS handshake after its reply to STARTTLS.
     """
 
     def __init__(
@@ -100,7 +101,7 @@ class _Handler(socketserver.StreamRequestHandler):
         owner.connections += 1
         if not self._send_reply("HELLO", ""):
             return
-        while line := self.rfile.readline().decode().rstrip("\r\n"):
+        while line := self.rfile.readline().decode(errors="replace").rstrip("\r\n"):
             owner.lines.append(line)
             verb = line.partition(" ")[0].upper()
             if not self._send_reply(verb, line) or verb == "QUIT":
@@ -110,6 +111,13 @@ class _Handler(socketserver.StreamRequestHandler):
             if verb == "STARTTLS" and owner.tls is not None:
                 self.request = owner.tls.wrap_socket(self.request, server_side=True)
                 self.setup()
+
+    def finish(self) -> None:
+        """Close the TLS connection, too, of which the base class does not know."""
+        with contextlib.suppress(OSError):
+            super().finish()
+        if isinstance(self.request, ssl.SSLSocket):
+            self.request.close()
 
     def _read_text(self) -> bool:
         lines: list[bytes] = []

@@ -27,7 +27,7 @@ def network_policy(url: str, options: Options) -> Policy:
 
     A loopback address that the user has typed is allowed, on the typed port, for pages on that address only.
     """
-    policy = policy_of_settings(options.allowed_networks)
+    policy = policy_of_settings(options.allowed_networks, mail_servers=options.contacts_mail_servers)
     return replace(policy, typed_loopback=tuple(_loopback_exemptions([url]) & _loopback_exemptions(options.typed)))
 
 

@@ -110,6 +110,7 @@ class Options:
     cookies_for: tuple[tuple[str, str], ...] = ()
     basic_auth_for: tuple[tuple[str, str], ...] = ()
     allowed_networks: tuple[environment.Exemption, ...] = ()
+    contacts_mail_servers: bool | None = None
     uses_plug_ins: bool = True
     is_quiet: bool = False
     may_color: bool = True
@@ -180,6 +181,7 @@ def parse_arguments(arguments: Sequence[str], program: str = PROGRAM) -> Options
         cookies_for=_pairs(chosen.get("cookie_for", ())),
         basic_auth_for=_pairs(chosen.get("basic_auth_for", ())),
         allowed_networks=tuple(chosen.get("allow_network", ())),
+        contacts_mail_servers=chosen.get("mail_servers"),
         uses_plug_ins=not parsed.no_plugins,
         is_quiet=parsed.quiet,
         may_color=not (parsed.no_color or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"),
@@ -236,7 +238,7 @@ def _refuse_contradictions(typed: Mapping[str, Any], file_options: Mapping[str, 
     """
     chosen = {**file_options, **typed}
     if "server" in typed:
-        for option in ("allow_network", "serve", "start"):
+        for option in ("allow_network", "mail_servers", "serve", "start"):
             if option in typed:
                 raise WrongUsage(
                     f"--{option.replace('_', '-')} works only for scans from this machine; with --server, the server "
@@ -346,6 +348,7 @@ def _add_pages(group: argparse._ArgumentGroup) -> None:
     add("--server", metavar="URL", help="scan with this service (key: WEBSITE_SCAN_KEY)")
     about = "private network: 10.0.0.5/32:8080"
     add("--allow-network", type=_reader(environment.exemption), action="append", metavar="CIDR", help=about)
+    add("--mail-servers", action="store_true", default=None, help="connect to the domain's mail servers (port 25)")
     add("--config", type=Path, metavar="FILE", help="configuration file (website-scan.toml)")
 
 

@@ -26,7 +26,7 @@ NAME = "website-scan.toml"
 ON_COMMAND_LINE_ONLY = frozenset(
     (
         "allow-network", "basic-auth", "basic-auth-for", "cookie", "cookie-for", "header", "header-for", "output",
-        "server", "start", "wait-for", "write-baseline", "secret", "secrets", "pictures", "dry-run",
+        "mail-servers", "server", "start", "wait-for", "write-baseline", "secret", "secrets", "pictures", "dry-run",
     )
 )  # fmt: skip
 MAX_FILE_BYTES = 1_000_000

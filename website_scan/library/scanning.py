@@ -68,6 +68,7 @@ def scan(  # noqa: PLR0913 -- one page, and options by keyword
     browser: Browser | bool | None = None,
     credentials: Credentials | None = None,
     allow_networks: Iterable[str] = (),
+    mail_servers: bool | None = None,
     widths: Iterable[int] | None = None,
     color_scheme: ColorScheme | None = None,
     requirements: Mapping[str, object] | None = None,
@@ -80,7 +81,8 @@ def scan(  # noqa: PLR0913 -- one page, and options by keyword
     `browser` is a `Browser` to use, True to require one, False for none, and None for one if it is installed.
     `credentials` are sent to the origin of the page only. `allow_networks` are private networks that may be reached,
     such as "127.0.0.0/8" or "10.0.0.5/32:8080"; the page and what it loads may be there. `widths` (pixels, the main one
-    first) and `color_scheme` choose how the browser shows the page. `requirements` are rules of your own, such as
+    first) and `color_scheme` choose how the browser shows the page. `mail_servers` allows connections to port 25 of the
+    domain's mail servers, instead of the variable SCAN_MAIL_SERVERS. `requirements` are rules of your own, such as
     `{"rules": [{"name": "Imprint is linked", "link": "/imprint"}]}`. Checks of installed plug-ins run, unless
     `plug_ins` is False or the variable SCAN_PLUGINS names others. `time_limit_s` is for the page, 60 seconds by
     default. `progress` is called with a `Progress`; an exception that it raises ends the scan.
@@ -94,6 +96,7 @@ def scan(  # noqa: PLR0913 -- one page, and options by keyword
         browser=browser,
         credentials=credentials,
         allow_networks=allow_networks,
+        mail_servers=mail_servers,
         widths=widths,
         color_scheme=color_scheme,
         requirements=requirements,
@@ -111,6 +114,7 @@ def scan_pages(  # noqa: PLR0913 -- pages, and options by keyword
     browser: Browser | bool | None = None,
     credentials: Credentials | Mapping[str, Credentials] | None = None,
     allow_networks: Iterable[str] = (),
+    mail_servers: bool | None = None,
     widths: Iterable[int] | None = None,
     color_scheme: ColorScheme | None = None,
     requirements: Mapping[str, object] | None = None,
@@ -127,7 +131,7 @@ def scan_pages(  # noqa: PLR0913 -- pages, and options by keyword
     before it returns. If the iterator is closed or interrupted, running scans and their browsers end.
     """
     refuse_invalid_settings()
-    policy = policy_of_settings(parse_networks(allow_networks))
+    policy = policy_of_settings(parse_networks(allow_networks), mail_servers=mail_servers)
     targets = [parse_url(url, policy) for url in ([urls] if isinstance(urls, str) else urls)]
     viewing = parse_viewing(widths, color_scheme)
     if viewing is not None and browser is False:

@@ -33,6 +33,7 @@ from website_scan.net.http.messages import LenientResponse, read_body
 from website_scan.net.http.redirects import Trail, limit_referrer, next_request
 from website_scan.net.http.request import Request, Reuse
 from website_scan.net.http.response import Response, TlsSession
+from website_scan.net.mail_connections import MailConnections
 from website_scan.net.policy import Policy
 from website_scan.net.resolver import FixedResolver, Resolver, SystemResolver
 from website_scan.net.targets import Target, parse_target
@@ -85,6 +86,7 @@ class Network:
         self.dns = DomainQueries(
             policy, self._lookup, self._dialer, self._meter, self._deadline, shared, limits.connect_s
         )
+        self.mail = MailConnections(policy, self._dialer, self._meter, self._deadline, shared)
         self._current = CurrentExchange()
         self._lock = threading.Lock()
         self._adapters: dict[Trust, GuardedAdapter] = {}

@@ -28,8 +28,9 @@ logger = logging.getLogger(__name__)
 # All addresses are checked, but only this many are tried.
 MAX_ADDRESSES_TRIED = 6
 
-# Name servers of domains are queried on this port only.
+# Name servers and mail servers of domains are contacted on these ports only.
 DNS_PORT = 53
+SMTP_PORT = 25
 
 Dial = Callable[[str, int, float], socket.socket]
 
@@ -123,14 +124,24 @@ class Dialer:
 
         The address is checked like those of web servers. Raises Blocked, NotReachable or TimedOut.
         """
+        return self._open_address(self._dial if over_tcp else self._datagrams, host, address, DNS_PORT, deadline)
+
+    def open_mail_server(self, host: str, address: str, deadline: Deadline) -> GuardedSocket:
+        """Open a connection to one address of a domain's mail server, on port 25.
+
+        The address is checked like those of web servers. Raises Blocked, NotReachable or TimedOut.
+        """
+        return self._open_address(self._dial, host, address, SMTP_PORT, deadline)
+
+    def _open_address(self, dial: Dial, host: str, address: str, port: int, deadline: Deadline) -> GuardedSocket:
         self.refuse_when_closed()
         refuse_blocklisted(host, self._policy)
-        self._check_addresses(host, DNS_PORT, (address,))
+        self._check_addresses(host, port, (address,))
         try:
-            return self._connect(self._dial if over_tcp else self._datagrams, host, address, DNS_PORT, deadline.check())
+            return self._connect(dial, host, address, port, deadline.check())
         except OSError as error:
             self.refuse_when_closed()
-            raise _connect_error(host, DNS_PORT, error) from None
+            raise _connect_error(host, port, error) from None
 
     def _connect(self, dial: Dial, host: str, address: str, port: int, timeout_s: float) -> GuardedSocket:
         """Open a socket to a checked address, and verify both ends. Raises OSError."""

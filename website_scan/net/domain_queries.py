@@ -122,14 +122,15 @@ class DomainQueries:
     def signed_records(self, name: str, record_type: str, domain: str, now: datetime) -> SignedAnswer:
         """Return DNS records and the response code, validated as far as they are in `domain`.
 
-        Raises NotReachable, TimedOut or BudgetExceeded.
+        The domain "." validates all records, also those of aliases elsewhere. Raises NotReachable, TimedOut or
+        BudgetExceeded.
         """
 
         def query() -> SignedAnswer:
             self._signed_response(name, record_type)
             return self._validate(now, lambda validator: validator.answer(_normal(name), record_type, domain))
 
-        return self._once(("signed", _normal(name), record_type), query)
+        return self._once(("signed", _normal(name), record_type, _normal(domain)), query)
 
     def trust(self, zone: str, now: datetime) -> ZoneTrust:
         """Return the chain of trust to a zone."""

@@ -28,6 +28,22 @@ def user_agent_at(address: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class RouteValidator:
+    """The operator's validator of routes: Routinator's HTTP service at `url`.
+
+    `origin_zone` is the DNS zone that has the origins of addresses, empty if there is none.
+    """
+
+    url: str
+    origin_zone: str = ""
+
+    @classmethod
+    def of_settings(cls, url: str, origin_zone: str) -> RouteValidator | None:
+        """Return the validator of the settings, None if its address is empty."""
+        return cls(url, origin_zone) if url else None
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """Network policy.
 
@@ -35,6 +51,8 @@ class Policy:
     `typed_loopback` are exemptions only for hosts that are loopback regardless of DNS. Only the command sets them, for
     a URL that its user entered. `denied_networks` are refused even if they are exempted. `name_servers` replace the
     system's. `trust_anchors` are DS records of the root zone that replace those of IANA for DNSSEC.
+    `contacts_mail_servers` allows connections to port 25 of the mail servers of scanned domains, which learn the
+    scanner's name `mail_name`. `route_validator` is None if the operator has none.
     """
 
     allowed_networks: tuple[Exemption, ...] = ()
@@ -46,6 +64,9 @@ class Policy:
     blocked_domains: tuple[str, ...] = ()  # Subdomains are blocked as well.
     ca_bundle: Path | None = None  # These certificates are trusted in addition to those of the system and certifi.
     user_agent: str = USER_AGENT
+    contacts_mail_servers: bool = False
+    mail_name: str = ""
+    route_validator: RouteValidator | None = None
 
     def exempted(self, host: str, port: int) -> tuple[IPNetwork, ...]:
         """Return the networks that are exempt from the guard for this host and port."""

@@ -177,6 +177,35 @@ def test_private_hosts_are_counted_by_port(settings: Any) -> None:
     assert allowed_requests(budget, "127.0.0.1", 500, ["127.0.0.1"], port=8003) == 300
 
 
+def test_a_thousand_domains_cannot_aim_scans_at_one_mail_server() -> None:
+    """The budget counts by address, over all accounts, scanned domains and names of the mail server."""
+    allowed = 0
+    for number in range(1000):
+        scanned = parse_target(f"https://www.shop{number}.com/", Policy())
+        budget = OtherSites(scanned, Account(f"person-{number}", 2))
+        allowed += allowed_requests(budget, f"mx.shop{number}.com", 1, [PUBLIC], port=25)
+    assert allowed == 10
+    pass_minutes(1)
+    assert allowed_requests(OtherSites(SHOP, FREE), "mx.shop.com", 100, [PUBLIC], port=25) == 5
+
+
+def test_mail_servers_have_a_budget_of_their_own() -> None:
+    budget = OtherSites(SHOP, FREE)
+    assert allowed_requests(budget, "mx.victim.com", 100, [PUBLIC], port=25) == 10
+    assert allowed_requests(budget, "www.victim.com", 100, [PUBLIC]) == 100
+    assert allowed_requests(budget, "mx2.victim.com", 1, ["93.184.215.26"], port=25) == 1
+    with pytest.raises(
+        BudgetExceeded, match=r"^This installation connects to one mail server at most 10 times at once"
+    ):
+        budget.request("mx.victim.com", 25, [PUBLIC])
+
+
+def test_mail_server_at_the_address_of_the_scanned_site_is_counted() -> None:
+    budget = OtherSites(SHOP, FREE)
+    budget.request("www.shop.com", 443, [PUBLIC])
+    assert allowed_requests(budget, "www.shop.com", 100, [PUBLIC], port=25) == 10
+
+
 def test_redis_outage_allows_all_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))

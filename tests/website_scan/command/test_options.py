@@ -11,11 +11,14 @@ from pathlib import Path
 import pytest
 
 from website_scan import catalogue
+from website_scan import settings as scanning
+from website_scan.command.access import network_policy
 from website_scan.command.arguments import Options, parse_arguments
 from website_scan.command.configuration import KEYS, ON_COMMAND_LINE_ONLY, fail_under
 from website_scan.command.errors import WrongUsage
 from website_scan.command.site_options import SitemapFile, SiteOptions
 from website_scan.findings import ScanType, Severity
+from website_scan.local_scans import policy_of_settings
 
 URL = "https://example.com/"
 
@@ -204,6 +207,23 @@ def test_missing_url_is_a_usage_error() -> None:
 def test_allow_network_with_a_server_is_refused() -> None:
     with pytest.raises(WrongUsage, match="the server decides"):
         parse_arguments([URL, "--server", "https://scan.example.com", "--allow-network", "10.0.0.0/8"])
+
+
+@pytest.mark.parametrize(("arguments", "expected"), [([], False), (["--mail-servers"], True)])
+def test_mail_servers_are_contacted_on_demand_only(arguments: list[str], expected: bool) -> None:
+    options = parse_arguments([URL, *arguments])
+    assert network_policy(URL, options).contacts_mail_servers is expected
+
+
+def test_setting_allows_mail_servers_without_the_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scanning, "SCAN_MAIL_SERVERS", True)
+    assert network_policy(URL, parse_arguments([URL])).contacts_mail_servers
+    assert not policy_of_settings(mail_servers=False).contacts_mail_servers
+
+
+def test_mail_servers_with_a_server_are_refused() -> None:
+    with pytest.raises(WrongUsage, match="the server decides"):
+        parse_arguments([URL, "--server", "https://scan.example.com", "--mail-servers"])
 
 
 def test_site_is_scanned_instead_of_urls_of_the_file(folder: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -31,6 +32,7 @@ from tests.website_scan.net.rules import HUGE, Remove, Rule, done, exempting, gu
 from tests.website_scan.net.seams import PUBLIC, Wires
 from website_scan.net import addresses, dialer, name_servers, resolver, targets
 from website_scan.net.addresses import UNWRAPPERS, refusal
+from website_scan.net.client import Network
 from website_scan.net.deadline import Deadline
 from website_scan.net.dialer import Dialer
 from website_scan.net.http import redirects
@@ -39,6 +41,7 @@ from website_scan.net.resolver import SystemResolver
 from website_scan.net.targets import Target, parse_target
 
 OTHER = "198.41.0.4"
+MAIL_POLICY = Policy()
 
 # Rules about IP addresses.
 
@@ -301,6 +304,20 @@ def wait_long_for_name_servers() -> bool:
     return max(lifetimes) > 10
 
 
+def contact_private_mail_server() -> bool:
+    wires = Wires({})
+    with Network(Policy(contacts_mail_servers=True), dialer=wires) as network:
+        done(lambda: network.mail.open("mx.example.com", "10.1.2.3", 5.0))
+    return wires.dialed == [("10.1.2.3", 25)]
+
+
+def contact_mail_server_unasked() -> bool:
+    wires = Wires({})
+    with Network(MAIL_POLICY, dialer=wires) as network:
+        done(lambda: network.mail.open("mx.example.com", PUBLIC, 5.0))
+    return wires.dialed == [(PUBLIC, 25)]
+
+
 def connect_after_close() -> bool:
     with Site({"*": Answer("x")}) as site, exempting() as network:
         network.close()
@@ -348,6 +365,12 @@ CONNECTIONS = [
     Rule("no search domains", enable_search_domains, query_search_domains),
     Rule("time to resolve", replaced(name_servers, "ADDRESS_QUERY_TIMEOUT_S", HUGE), wait_long_for_name_servers),
     Rule("addresses tried", replaced(dialer, "MAX_ADDRESSES_TRIED", HUGE), dial_many_addresses),
+    Rule("mail servers are public", replaced(Dialer, "_check_addresses", lambda *_: ()), contact_private_mail_server),
+    Rule(
+        "mail servers need permission",
+        replaced(sys.modules[__name__], "MAIL_POLICY", Policy(contacts_mail_servers=True)),
+        contact_mail_server_unasked,
+    ),
     Rule("nothing opens after close", replaced(Dialer, "refuse_when_closed", lambda _: None), connect_after_close),
     Rule("close wakes who waits", replaced(Dialer, "close", lambda _: None), wait_after_close),
 ]

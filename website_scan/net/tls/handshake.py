@@ -8,6 +8,7 @@ import of OpenSSL takes 50 ms.
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import ssl
 import time
@@ -69,18 +70,53 @@ def handshake(network: Network, host: str, port: int, *, timeout_s: float = HAND
     The trusted roots are those of the system, of certifi and of the policy's `ca_bundle`. Raises `TlsFailed` (also
     `NotTls`, `BadCertificate`), `TimedOut`, and the errors of `Network.connect`.
     """
+    context = _context_of(network)
+    tls = _new_connection(context, host, (b"h2", b"http/1.1"))
+    with network.connect(host, port, timeout_s=timeout_s) as connection:
+        _complete_handshake(tls, connection, time.monotonic() + timeout_s)
+    return _describe_session(network, context, tls)
+
+
+def upgrade(
+    network: Network, connection: socket.socket, host: str, farewell: bytes, *, timeout_s: float = HANDSHAKE_TIMEOUT_S
+) -> Handshake:
+    """Complete a TLS handshake on an open connection, send `farewell` encrypted, and close the connection.
+
+    An untrusted certificate does not end the handshake. Raises `TlsFailed` (also `NotTls`, `BadCertificate`) or
+    `TimedOut`.
+    """
+    context = _context_of(network)
+    tls = _new_connection(context, host, ())
+    with connection:
+        deadline = time.monotonic() + timeout_s
+        _complete_handshake(tls, connection, deadline)
+        # The session is established. A server that closes it without the farewell loses nothing.
+        with contextlib.suppress(SSL.Error, NetError):
+            tls.send(farewell)
+            _send(tls, connection, deadline)
+    return _describe_session(network, context, tls)
+
+
+def _context_of(network: Network) -> SSL.Context:
     ca_bundle = network.policy.ca_bundle
-    context = _tls_context(str(ca_bundle) if ca_bundle else None)
+    return _tls_context(str(ca_bundle) if ca_bundle else None)
+
+
+def _new_connection(context: SSL.Context, host: str, protocols: Sequence[bytes]) -> SSL.Connection:
+    """Return the client's end of a TLS session, whose app data is a list for the errors of certificates."""
     tls = SSL.Connection(context, None)
     errors: list[tuple[int, int]] = []
     tls.set_app_data(errors)
     name = server_name(host)
     if name is not None:
         tls.set_tlsext_host_name(name.encode("ascii"))
-    tls.set_alpn_protos([b"h2", b"http/1.1"])
+    if protocols:
+        tls.set_alpn_protos(list(protocols))
     tls.set_connect_state()
-    with network.connect(host, port, timeout_s=timeout_s) as connection:
-        _complete_handshake(tls, connection, time.monotonic() + timeout_s)
+    return tls
+
+
+def _describe_session(network: Network, context: SSL.Context, tls: SSL.Connection) -> Handshake:
     presented = [_encode_der(certificate) for certificate in tls.get_peer_cert_chain() or ()]
     if not presented:
         raise TlsFailed("The server sent no certificate.")
@@ -88,7 +124,7 @@ def handshake(network: Network, host: str, port: int, *, timeout_s: float = HAND
     linked_ders = find_linked_certificates(presented)
     linked = _parse_chain(linked_ders)
     strangers = _parse_readable(der for der in presented if der not in linked_ders)
-    trust = _judge_errors(errors)
+    trust = _judge_errors(tls.get_app_data())
     if trust.code in ISSUER_MISSING_CODES:
         trust = _try_missing_issuers(network, context, presented, linked, trust, has_strangers=bool(strangers))
     verified = (
