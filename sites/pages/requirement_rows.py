@@ -15,7 +15,7 @@ from website_scan.findings import MEDIUM, Severity
 from website_scan.messages import counted
 from website_scan.requirements.lighthouse.translation import FILE_NAMES, METRIC_NAMES
 from website_scan.requirements.model import MAX_NAME_CHARACTERS, MAX_RULES, MAX_WEIGHT, Metric, Requirements, RuleJson
-from website_scan.requirements.reading import KINDS, read_requirements
+from website_scan.requirements.reading import KINDS, InvalidRule, read_requirements
 
 # Rows without a rule, which the form has in addition to those with one.
 EMPTY_ROWS = 3
@@ -56,8 +56,6 @@ KIND_CHOICES = [
 CONDITION_CHOICES = [(PRESENT, "Required"), (ABSENT, "Not allowed")]
 # Fields of the row by fields of the rule, in whose errors their labels replace the names.
 ROW_FIELDS = {"name": "name", "pages": "pages", "type": "type", "severity": "severity", "absent": "condition"}
-RULE_LABEL = re.compile(r"Rule (\d+)(?: \(“.*?”\))?: ", re.DOTALL)
-QUOTED_FIELD = re.compile(r"“([a-z_]+)”")
 NO_VALUE = "Enter the name and the value, such as X-Frame-Options: DENY."
 
 
@@ -139,14 +137,11 @@ class RequirementRow(forms.Form):
             rule["pages"] = patterns
         return rule
 
-    def add_fault(self, sentence: str) -> None:
-        """Add an error about the rule to the field that the sentence names."""
-        text = RULE_LABEL.sub("", sentence)
-        named = QUOTED_FIELD.match(text)
-        field = ROW_FIELDS.get(named[1], "value") if named else "value"
-        if named:
-            text = text.replace(named[0], f"“{self.fields[field].label}”", 1)
-        self.add_error(field, text)
+    def add_fault(self, fault: InvalidRule) -> None:
+        """Add an error about the rule to the field that it is about."""
+        field = ROW_FIELDS.get(fault.field, "value")
+        named = f"“{self.fields[field].label}” {fault.sentence}"
+        self.add_error(field, named if fault.field else fault.sentence)
 
 
 class RequirementsForm(forms.Form):
@@ -204,7 +199,7 @@ class RequirementsForm(forms.Form):
             if row.is_valid() and row.is_filled:
                 rule = row.rule()
                 filled.append((row, rule))
-                if not row.errors and (fault := _fault([rule])):
+                if not row.errors and isinstance(fault := _fault([rule]), InvalidRule):
                     row.add_fault(fault)
         if not any(row.errors for row in self.requirement_rows):
             self._read_rules(filled, values.get("own_weight") or 0)
@@ -214,11 +209,11 @@ class RequirementsForm(forms.Form):
 
     def _read_rules(self, filled: Sequence[tuple[RequirementRow, dict[str, Any]]], weight: int) -> None:
         rules = [rule for _, rule in filled]
-        if fault := _fault(rules):
-            if named := RULE_LABEL.match(fault):
-                filled[int(named[1]) - 1][0].add_fault(fault)
-            else:
-                self.add_error("own_rows", fault)
+        fault = _fault(rules)
+        if isinstance(fault, InvalidRule):
+            filled[fault.number - 1][0].add_fault(fault)
+        elif fault is not None:
+            self.add_error("own_rows", str(fault))
         elif rules:
             self.requirements = read_requirements({"rules": rules, "weight": weight})
 
@@ -312,10 +307,10 @@ def _number(text: str) -> int | float | str:
     return float(text) if re.fullmatch(r"[0-9]{1,15}\.[0-9]{1,15}", text) else text
 
 
-def _fault(rules: Sequence[Mapping[str, Any]]) -> str:
-    """Return a sentence about the first fault of the rules, or an empty string."""
+def _fault(rules: Sequence[Mapping[str, Any]]) -> ValueError | None:
+    """Return the first fault of the rules, or None."""
     try:
         read_requirements({"rules": list(rules)})
     except ValueError as error:
-        return str(error)
-    return ""
+        return error
+    return None

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from website_scan import __version__, environment
+from website_scan.command.argument_parser import AppendInOrder, Parser, reader
 from website_scan.command.completion import SHELLS, PrintCompletion
 from website_scan.command.configuration import configuration, fail_under, refuse_access_without_typed_pages
 from website_scan.command.conformance_options import (
@@ -25,7 +25,7 @@ from website_scan.command.conformance_options import (
     gate_target,
     refuse_useless_conformance_options,
 )
-from website_scan.command.errors import EXIT_USAGE, WrongUsage
+from website_scan.command.errors import WrongUsage
 from website_scan.command.formats import WRITERS
 from website_scan.command.journey_options import (
     JourneyOptions,
@@ -40,7 +40,6 @@ from website_scan.command.requirement_options import add_requirement_options, re
 from website_scan.command.site_options import SiteOptions, choose_site_or_pages, is_url, page_count, site_options
 from website_scan.command.viewing_options import add_viewing_options, chosen_viewing
 from website_scan.findings import ScanType, Severity
-from website_scan.messages import agreeing
 from website_scan.requirements.model import NO_REQUIREMENTS, Requirements
 from website_scan.viewing import Viewing
 
@@ -280,29 +279,6 @@ def _outputs(pairs: Sequence[tuple[str, Any]]) -> tuple[Output, ...]:
     return tuple(outputs) or (Output(),)
 
 
-class Parser(argparse.ArgumentParser):
-    """ArgumentParser whose error messages contain no values.
-
-    They contain only option names, because values may be secrets.
-    """
-
-    def error(self, message: str) -> NoReturn:
-        if message.startswith("unrecognized arguments:"):
-            words = [word.partition("=")[0] for word in message.partition(":")[2].split() if word.startswith("-")]
-            message = f"unknown {agreeing(len(words), 'option', 'options')}: {' '.join(words)}{self._suggestion(words)}"
-        sys.stderr.write(
-            f"{self.prog}: {message.removeprefix('argument ')}\nUsage: {self.usage}; --help shows all options.\n"
-        )
-        sys.exit(EXIT_USAGE)
-
-    def _suggestion(self, words: Sequence[str]) -> str:
-        """Return a question that names the option most like the first unknown one; empty if none is like it."""
-        import difflib  # Only wrong options need this module.
-
-        near = difflib.get_close_matches(words[0], self._option_string_actions, 1) if words else []
-        return f". Did you mean {near[0]}?" if near else ""
-
-
 def parser(program: str) -> argparse.ArgumentParser:
     argument_parser = Parser(
         prog=program,
@@ -336,7 +312,7 @@ def _add_pages(group: argparse._ArgumentGroup) -> None:
     add("--site", metavar="URL", help="pages of a site; also --sitemap FILE|URL")
     add("--sitemap", metavar="FILE|URL", help=argparse.SUPPRESS)
     add_journey_options(group)
-    add("--max-pages", type=_reader(page_count), metavar="N", help=argparse.SUPPRESS)
+    add("--max-pages", type=reader(page_count), metavar="N", help=argparse.SUPPRESS)
     about = "such as '/docs/*'; also --exclude, --max-pages (20)"
     add("--include", action="append", metavar="PATTERN", help=about)
     add("--exclude", action="append", metavar="PATTERN", help=argparse.SUPPRESS)
@@ -347,15 +323,15 @@ def _add_pages(group: argparse._ArgumentGroup) -> None:
     add("--wait-for", metavar="URL", help=argparse.SUPPRESS)
     add("--server", metavar="URL", help="scan with this service (key: WEBSITE_SCAN_KEY)")
     about = "private network: 10.0.0.5/32:8080"
-    add("--allow-network", type=_reader(environment.exemption), action="append", metavar="CIDR", help=about)
+    add("--allow-network", type=reader(environment.exemption), action="append", metavar="CIDR", help=about)
     add("--mail-servers", action="store_true", default=None, help="connect to the domain's mail servers (port 25)")
     add("--config", type=Path, metavar="FILE", help="configuration file (website-scan.toml)")
 
 
 def _add_output(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    add("--format", action=_AppendInOrder, choices=FormatNames(FORMATS), metavar="FORMAT", help=f"{', '.join(FORMATS)}")
-    add("--output", action=_AppendInOrder, type=Path, metavar="FILE", help="file for the preceding --format")
+    add("--format", action=AppendInOrder, choices=FormatNames(FORMATS), metavar="FORMAT", help=f"{', '.join(FORMATS)}")
+    add("--output", action=AppendInOrder, type=Path, metavar="FILE", help="file for the preceding --format")
     add("--quiet", action="store_true", help="only problems; also --no-color, --no-plugins")
     # The end of the help lists these options, because readers want the others.
     add("--no-color", action="store_true", help=argparse.SUPPRESS)
@@ -367,7 +343,7 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
 def _add_gate(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     severities = [str(severity) for severity in Severity]
-    add("--fail-under", type=_reader(fail_under), metavar="N", help="lowest score: 80, or security=90,seo=70")
+    add("--fail-under", type=reader(fail_under), metavar="N", help="lowest score: 80, or security=90,seo=70")
     add("--fail-on", choices=severities, metavar="SEVERITY", help=f"{', '.join(severities)}: this or worse fails")
     add("--fail-on-outcome", action="append", metavar="NAME", help="fails at any severity: hsts.short")
     add_conformance_options(group)
@@ -377,27 +353,3 @@ def _add_gate(group: argparse._ArgumentGroup) -> None:
     add("--allow-login", action="store_true", default=None, help="log-in page instead of the page passes")
     add("--baseline", type=Path, metavar="FILE", help="accepted findings: only new ones fail")
     add("--write-baseline", type=Path, metavar="FILE", help="accept all current findings")
-
-
-class _AppendInOrder(argparse.Action):
-    """Action that appends `--format` and `--output` to one list.
-
-    An action of argparse. The order of the options pairs them.
-    """
-
-    def __call__(
-        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
-    ) -> None:
-        namespace.outputs = (*namespace.outputs, (self.dest, values))
-
-
-def _reader(read: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Return a function for argparse that raises its error with the message of a ValueError."""
-
-    def read_argument(raw: str) -> Any:
-        try:
-            return read(raw)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-
-    return read_argument

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypedDict
 from urllib.parse import quote
 
-from website_scan.command.arguments import Parser
+from website_scan.command.argument_parser import Parser
 from website_scan.command.errors import EXIT_FAILED, ServerRefused, WrongUsage
 from website_scan.command.output import refuse_unwritable, write_pieces
 from website_scan.command.progress import ProgressLine

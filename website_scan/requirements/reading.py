@@ -44,8 +44,21 @@ ADDRESS = re.compile(r"(?:/(?!/)|\*|https?://|mailto:|tel:)\S*", re.IGNORECASE)
 E = TypeVar("E", bound=StrEnum)
 
 
+class InvalidRule(ValueError):
+    """Raised for an invalid rule. The message is a sentence that names the rule and the field.
+
+    `number` is the position of the rule, from 1. `sentence` has no name of the rule and of `field` at its beginning.
+    `field` is empty if the sentence is about the whole rule.
+    """
+
+    def __init__(self, number: int, name: str, field: str, sentence: str) -> None:
+        rule = f"Rule {number} (“{name}”)" if name else f"Rule {number}"
+        super().__init__(f"{rule}: “{field}” {sentence}" if field else f"{rule}: {sentence}")
+        self.number, self.field, self.sentence = number, field, sentence
+
+
 def read_requirements(data: object) -> Requirements:
-    """Return the set. Raises ValueError, whose message is a sentence that names the rule and the field."""
+    """Return the set. Raises ValueError, whose message is a sentence, and InvalidRule for a fault of one rule."""
     if not isinstance(data, Mapping):
         raise ValueError("Requirements must be an object with a list of rules.")  # noqa: TRY004 -- one error for all
     for name in data:
@@ -80,26 +93,25 @@ def _refuse_equal_names(rules: Iterable[Rule]) -> None:
     for number, rule in enumerate(rules, 1):
         if (other := names.get(rule.check_id)) is not None:
             fault = "is the name of another rule" if other == rule.name else f"is too similar to the name “{other}”"
-            raise ValueError(f"Rule {number} (“{rule.name}”): “name” {fault}.")
+            raise InvalidRule(number, rule.name, "name", f"{fault}.")
         names[rule.check_id] = rule.name
 
 
 class _Fields:
     """Fields of one rule.
 
-    Each method raises ValueError, whose message names the rule and the field.
+    Each method raises InvalidRule.
     """
 
     def __init__(self, data: object, number: int) -> None:
-        self._label = f"Rule {number}"
+        self._number, self._rule_name = number, ""
         if not isinstance(data, Mapping):
             self._refuse("must be an object.")
         self._data: Mapping[object, Any] = data
         self._used: set[object] = set()
 
     def rule(self) -> Rule:
-        name = self._name()
-        self._label += f" (“{name}”)"
+        self._rule_name = name = self._name()
         kinds = [kind for kind in KINDS if kind in self._data]
         if len(kinds) != 1:
             what = f"has {' and '.join(kinds)}" if kinds else "has none"
@@ -225,10 +237,10 @@ class _Fields:
         self._refuse(f"“{_quoted(field)}” is not a field of a rule.{did_you_mean(str(field)[:40], FIELDS)}")
 
     def _refuse_field(self, field: str, fault: str) -> NoReturn:
-        self._refuse(f"“{field}” {fault}.")
+        self._refuse(f"{fault}.", field)
 
-    def _refuse(self, fault: str) -> NoReturn:
-        raise ValueError(f"{self._label}: {fault}")
+    def _refuse(self, sentence: str, field: str = "") -> NoReturn:
+        raise InvalidRule(self._number, self._rule_name, field, sentence)
 
 
 def _quoted(text: object) -> str:

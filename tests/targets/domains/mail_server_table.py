@@ -34,9 +34,9 @@ ROLLOVER = "TLSA 3 1 1 {key}\nTLSA 2 1 1 {issuer}"
 class Server:
     """Behaviour of a mail server.
 
-    `replies` are those of `MailServer`. `certificate` is one of `CERTIFICATES` in `mail_server_zoo.py`, None for a server
-    that
-    answers STARTTLS in plaintext. `max_version` is the newest TLS version. A `silent` server accepts no connection.
+    `replies` are those of `MailServer`. `certificate` is one of `CERTIFICATES` in `mail_server_zoo.py`, None for a
+    server that answers STARTTLS in plaintext. `max_version` is the newest TLS version. A `silent` server accepts no
+    connection.
     """
 
     replies: Mapping[str, Reply] = field(default_factory=dict)

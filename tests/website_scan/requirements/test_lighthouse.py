@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from website_scan.catalogue import checks
@@ -295,6 +295,7 @@ ASSERTIONS = st.dictionaries(
 )
 
 
+@example({"ci": {"assert": {"assertions": {"speed-index": ["error", {"minScore": None}]}}}})
 @given(
     JSON
     | st.builds(lambda asserted: {"ci": {"assert": {"assertions": asserted}}}, ASSERTIONS)

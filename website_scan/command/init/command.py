@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from website_scan.command.arguments import Parser
+from website_scan.command.argument_parser import Parser
 from website_scan.command.configuration import NAME
 from website_scan.command.errors import WrongUsage
 from website_scan.command.init.configuration_file import configuration_text

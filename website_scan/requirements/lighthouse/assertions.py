@@ -151,7 +151,8 @@ class _Assertion:
         number = table.numbers[self._audit]
         largest = self._options.get("maxNumericValue")
         score = self._options.get("minScore", None if "maxNumericValue" in self._options else PASSING_SCORE)
-        if "maxLength" in self._options or not all(value is None or is_limit(value) for value in (largest, score)):
+        values = [value for value in (largest, score) if value is not None]
+        if "maxLength" in self._options or not values or not all(map(is_limit, values)):
             self._note("only minScore and maxNumericValue limit a number")
             return
         limits = [] if largest is None else [largest]
