@@ -40,6 +40,8 @@ BIMI_RECORD = "v=BIMI1; l=https://example.com/logo.svg; a=https://example.com/ce
         (dkim_record(2048, "; p=AAAA"), ("fail", "invalid")),
         ("k=rsa; v=DKIM1; p=AAAA", ("fail", "invalid")),
     ],
+    # The keys are new in each process.
+    ids=lambda value: value[-1] if isinstance(value, tuple) else "record",
 )
 def test_dkim_key_is_read_by_its_grammar(record: str, expected: tuple[str, str]) -> None:
     """RFC 6376, section 3.6.1; RFC 8301; RFC 8463."""
