@@ -44,8 +44,19 @@ FACTS_OF_CHECKS: Mapping[str, str] = {
     "security-txt": "security_txt",
     "dnssec": "dnssec",
     "caa": "caa",
+    "ipv6": "ipv6",
+    "name-server-ipv6": "name_server_ipv6",
+    "name-servers": "name_server_networks",
+    "dane": "dane",
+    "route-origin": "rpki",
+    "mx": "mx",
     "spf": "spf",
+    "dkim": "dkim",
     "dmarc": "dmarc",
+    "mta-sts": "mta_sts",
+    "tls-rpt": "tls_rpt",
+    "mail-server-starttls": "mail_starttls",
+    "mail-server-dane": "mail_dane",
 }
 HSTS = "strict-transport-security"
 CERTIFICATE = "tls-cert-expiry"

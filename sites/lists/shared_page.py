@@ -33,7 +33,8 @@ NO_SNAPSHOT = "No snapshot yet"
 STATUSES = {"failed": "Could not be judged", "left_out": "Not judged"}
 # IDs of the checks whose adoption is displayed at the top of the page.
 HEADLINES = (
-    *("https-available", "http-to-https-redirect", "tls-modern-protocols", "hsts", "csp-present", "dnssec", "dmarc"),
+    *("https-available", "http-to-https-redirect", "tls-modern-protocols", "hsts", "csp-present"),
+    *("dnssec", "ipv6", "spf", "dmarc"),
     *("security-txt", "text-compressed", "lcp", "html-has-lang", "image-alt", "color-contrast", "is-indexable"),
 )
 

@@ -54,8 +54,19 @@ class Fact(TypedDict, total=False):
     security_txt: bool
     dnssec: bool
     caa: bool
+    ipv6: bool
+    name_server_ipv6: bool
+    name_server_networks: bool  # The name servers are in different networks.
+    dane: bool
+    rpki: bool
+    mx: bool
     spf: bool
+    dkim: bool
     dmarc: bool
+    mta_sts: bool
+    tls_rpt: bool
+    mail_starttls: bool
+    mail_dane: bool
     http_version: str  # For example "HTTP/2".
     server: str
     generator: str
