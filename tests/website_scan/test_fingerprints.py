@@ -197,6 +197,7 @@ KINDS_WITHOUT_IDENTITY = {
     "refresh",
     "shift-figures",
     "shifted-element",
+    "spf-lookup",
 }
 
 

@@ -24,6 +24,7 @@ from website_scan.judging import BUSY
 from website_scan.net.client import Network
 from website_scan.net.errors import NotReachable, TimedOut
 from website_scan.net.http.response import Headers, Response
+from website_scan.net.policy import Policy
 from website_scan.net.targets import Target, parse_target
 from website_scan.outcomes import Fail, Pass, Verdict, Warn, outcome
 from website_scan.page.evidence import Clock, Page
@@ -57,6 +58,8 @@ class Roof:
 
 class FakeNetwork:
     """Fake network with the attributes that the scanner uses."""
+
+    policy = Policy()
 
     def __init__(self) -> None:
         self.closed = threading.Event()

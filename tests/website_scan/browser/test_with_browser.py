@@ -19,6 +19,7 @@ from website_scan.browser.waterfall import MAX_WATERFALL_ROWS, waterfall
 from website_scan.catalogue import CatalogueError, Category, Check, check, checks, probe
 from website_scan.findings import CRITICAL, HIGH, LOW, ScanType
 from website_scan.net.client import Network
+from website_scan.net.policy import Policy
 from website_scan.outcomes import Fail, Pass, Review, Verdict, Warn
 from website_scan.page.evidence import Clock, ServedContent
 from website_scan.page.references import ResourceKind
@@ -51,6 +52,8 @@ class FakeBrowser:
 
 
 class FakeNetwork:
+    policy = Policy()
+
     def close(self) -> None: ...
 
 

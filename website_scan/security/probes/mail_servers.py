@@ -20,6 +20,7 @@ from website_scan.security.mail_evidence import MtaSts
 from website_scan.security.mail_server_evidence import ANSWERING_STATES, MailDialogs, MailServer
 from website_scan.security.mta_sts import read_policy
 from website_scan.security.mx_records import has_null_mx, read_mx
+from website_scan.security.probes.mail import records_of
 
 # Most domains have one to four mail servers. Senders use the others only if these do not answer.
 MAX_SERVERS = 4
@@ -62,7 +63,7 @@ def _mx_records(domain: str, network: Network, clock: Clock) -> SignedAnswer:
     """
     status = network.dns.trust(domain, clock.now).security
     if status in (Security.INSECURE, Security.UNKNOWN):
-        return SignedAnswer(domain, "MX", "NOERROR", network.records(domain, "MX").records, security=status)
+        return SignedAnswer(domain, "MX", "NOERROR", records_of(domain, "MX", network), security=status)
     return network.dns.signed_records(domain, "MX", ".", clock.now)
 
 
