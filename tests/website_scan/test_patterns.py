@@ -54,6 +54,7 @@ LOCALS: dict[str, dict[str, object]] = {
         "pattern": "|".join(title for _, title in LISTING_TITLE_BY_SERVER),
         "folder": "/a",
     },
+    "website_scan.security.mta_sts": {"version": "STSv1"},
     "website_scan.security.probes.aliases": {"domain": "example.com"},
 }
 # These computed patterns are not in the tables above.

@@ -40,7 +40,7 @@ def version_records(texts: Sequence[str], version: str) -> list[str]:
 
 def resembles(text: str, version: str) -> bool:
     """Return True for a record of the version, or one whose version is written in a wrong way."""
-    return re.match(rf"[\s\"']*v[ \t]*=?[ \t]*{version}\b", text, re.IGNORECASE) is not None
+    return re.match(rf"[\s\"']*+v[ \t]*+(?:=[ \t]*+)?{version}\b", text, re.IGNORECASE) is not None
 
 
 def sts_record_fault(record: str) -> str:

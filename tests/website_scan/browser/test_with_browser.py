@@ -323,7 +323,7 @@ def test_browser_scan_types_have_browser_checks(scan_type: ScanType) -> None:
 
 @pytest.mark.parametrize("scan_type", list(ScanType))
 def test_static_plan_has_no_browser_probes(scan_type: ScanType) -> None:
-    static_plan, full_plan = plan(scan_type), plan(scan_type, has_browser=True)
+    static_plan, full_plan = plan(scan_type), plan(scan_type, has_browser=True, has_validator=True)
     assert BrowserLoad not in static_plan.probes
     assert (BrowserLoad in full_plan.probes) is scan_type.uses_browser
     assert set(full_plan.checks) == {check for check in checks(scan_type) if not judges_journeys_only(check)}
