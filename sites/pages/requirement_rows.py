@@ -64,7 +64,7 @@ class RequirementRow(forms.Form):
 
     default_renderer = Jinja2()
     name = forms.CharField(
-        label="Name of the requirement",
+        label="Rule name",
         required=False,
         max_length=MAX_NAME_CHARACTERS,
         widget=forms.TextInput(attrs={"placeholder": "Imprint is linked", "autocomplete": "off"}),

@@ -95,7 +95,7 @@ def test_wrong_number_of_rows_is_no_error_of_the_service(rows: str) -> None:
 @pytest.mark.parametrize(
     ("change", "field", "text"),
     [
-        ({"name": ""}, "name", "“Name of the requirement” must be a text that is not empty."),
+        ({"name": ""}, "name", "“Rule name” must be a text that is not empty."),
         ({"name": "x" * 61}, "name", "Ensure this value has at most 60 characters (it has 61)."),
         ({"kind": ""}, "kind", "Choose what is required."),
         ({"kind": "cookie"}, "kind", "Choose what is required."),
@@ -122,7 +122,7 @@ def test_error_is_displayed_at_its_row(change: dict[str, Any], field: str, text:
 def test_equal_names_are_refused_at_the_second_row() -> None:
     form = RequirementsForm(entered(ROW, {}, {**ROW, "value": "/other"}))
     assert not form.is_valid()
-    assert form.requirement_rows[2].errors["name"] == ["“Name of the requirement” is the name of another rule."]
+    assert form.requirement_rows[2].errors["name"] == ["“Rule name” is the name of another rule."]
     assert not form.requirement_rows[0].errors
 
 

@@ -322,7 +322,7 @@ def _add_pages(group: argparse._ArgumentGroup) -> None:
     add("--start", metavar="COMMAND", help="server during the scan; also --wait-for URL")
     add("--wait-for", metavar="URL", help=argparse.SUPPRESS)
     add("--server", metavar="URL", help="scan with this service (key: WEBSITE_SCAN_KEY)")
-    about = "private network: 10.0.0.5/32:8080; also --mail-servers"
+    about = "private: 10.0.0.5/32:8080; also --mail-servers"
     add("--allow-network", type=reader(environment.exemption), action="append", metavar="CIDR", help=about)
     add("--mail-servers", action="store_true", default=None, help=argparse.SUPPRESS)
     add("--config", type=Path, metavar="FILE", help="configuration file (website-scan.toml)")
