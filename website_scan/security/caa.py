@@ -14,7 +14,9 @@ RECORD = re.compile(r'(\d{1,3}) ([A-Za-z0-9]{1,255}) "((?:[^"\\]|\\.)*)"')
 ESCAPE = re.compile(r"\\(\d{3}|.)")
 LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 ISSUER = re.compile(rf"{LABEL}(?:\.{LABEL})*")
-PARAMETER = re.compile(r"([A-Za-z0-9][A-Za-z0-9-]*)[ \t]*=[ \t]*([\x21-\x3a\x3c-\x7e]*)")
+PARAMETER = re.compile(r"([A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)[ \t]*=[ \t]*([\x21-\x3a\x3c-\x7e]*)")
+METHOD = re.compile(r"[A-Za-z0-9-]+")
+REPORT_ADDRESS = re.compile(r"mailto:[^@\s]+@[^@\s]+|https?://[^/\s]\S*", re.IGNORECASE)
 ABSOLUTE_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
 # Validation methods of ACME (IANA, “ACME Validation Methods”). Those of a single authority begin with "ca-".
 ACME_METHODS = frozenset(
@@ -63,19 +65,22 @@ def _read(record: str) -> CaaProperty:
     known = CaaProperty(record, int(match[1]), tag, value)
     if tag in ISSUE_TAGS:
         return _read_issue(known)
-    if tag == "iodef" and not value.lower().startswith(("mailto:", "http://", "https://")):
+    if tag == "iodef" and not REPORT_ADDRESS.fullmatch(value):
         return CaaProperty(record, known.flags, tag, value, fault="iodef is not a mailto:, http: or https: address")
     return known
 
 
 def _read_issue(known: CaaProperty) -> CaaProperty:
-    issuer, *texts = (part.strip(" \t") for part in known.value.split(";"))
-    parameters = [PARAMETER.fullmatch(text) for text in texts if text]
+    issuer, _, rest = known.value.partition(";")
+    issuer = issuer.strip(" \t")
+    # Only a record without parameters may end with a semicolon.
+    texts = rest.split(";") if rest.strip(" \t") else []
+    parameters = [PARAMETER.fullmatch(text.strip(" \t")) for text in texts]
     pairs = [(match[1].lower(), match[2]) for match in parameters if match is not None]
     accounts = tuple(value for name, value in pairs if name == "accounturi")
     methods = tuple(value for name, value in pairs if name == "validationmethods")
     fault = next(_issue_faults(issuer, parameters, accounts, methods), "")
-    labels = tuple(label.strip().lower() for value in methods for label in value.split(",") if label.strip())
+    labels = tuple(label for value in methods for label in value.split(",") if label)
     return CaaProperty(known.text, known.flags, known.tag, known.value, issuer.lower(), accounts, labels, fault)
 
 
@@ -91,8 +96,11 @@ def _issue_faults(
         yield "a parameter is repeated"
     if accounts and not ABSOLUTE_URI.fullmatch(accounts[0]):
         yield "accounturi is not an address"
-    labels = [label.strip().lower() for label in methods[0].split(",")] if methods else []
-    if labels and not any(label in ACME_METHODS or label.startswith("ca-") for label in labels):
+    labels = methods[0].split(",") if methods else []
+    if not all(map(METHOD.fullmatch, labels)):
+        yield "validationmethods has a name that is not of letters, digits and hyphens"
+    # Authorities compare the names exactly.
+    elif labels and not any(label in ACME_METHODS or label.startswith("ca-") for label in labels):
         yield "validationmethods has no known method"
 
 

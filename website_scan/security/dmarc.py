@@ -6,7 +6,7 @@ RFC 9989, and RFC 7489 before it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from website_scan.security.tag_list import read_tags
@@ -19,6 +19,7 @@ MAX_REPORT_ADDRESSES = 10
 MAILTO = re.compile(r"mailto:[^\s@,;!?]{1,200}@([a-z0-9](?:[a-z0-9.-]{0,250}[a-z0-9])?)(?:!\d{1,20}[kmgt]?)?(?:\?\S*)?")
 OTHER_SCHEME = re.compile(r"(?!mailto:)[a-z][a-z0-9+.-]*://")
 POLICIES = ENFORCED_POLICIES | {"none"}
+WEAKENED = {"reject": "quarantine", "quarantine": "none", "none": "none"}
 
 
 def is_dmarc_record(text: str) -> bool:
@@ -47,6 +48,28 @@ def has_valid_policies(tags: dict[str, str]) -> bool:
     return tags.get("p") in POLICIES and all(tags[name] in POLICIES for name in ("sp", "np") if name in tags)
 
 
+def weakening_of(tags: Mapping[str, str]) -> str:
+    """Return the tag that makes each policy of a record one level weaker, empty without one.
+
+    RFC 9989, section 4.7 (t=y); RFC 7489, section 6.6.4 (pct=0).
+    """
+    if tags.get("t") == "y":
+        return "t=y"
+    return "pct=0" if applied_percent(tags) == 0 else ""
+
+
+def applied_percent(tags: Mapping[str, str]) -> int:
+    """Return the share of mail to which receivers that follow RFC 7489 apply the policy, from 0 to 100."""
+    percent = tags.get("pct", "100")
+    return min(int(percent[:3]), 100) if percent.isascii() and percent.isdecimal() else 100
+
+
+def repeats_a_tag(tags: Sequence[tuple[str, str]]) -> bool:
+    """Return True if a tag occurs twice, so that the record does not count (RFC 6376, section 3.2)."""
+    names = [name for name, _ in tags if name]
+    return len(set(names)) < len(names)
+
+
 @dataclass(frozen=True, slots=True)
 class ParentPolicy:
     """DMARC record of a parent domain, such as bank or gov.uk.
@@ -59,12 +82,16 @@ class ParentPolicy:
 
     @property
     def policy(self) -> str:
-        """Return the policy for existing subdomains.
+        """Return the policy that receivers apply to existing subdomains.
 
         Empty if the record has no valid one.
         """
-        tags = dict(dmarc_tags(self.record))
-        return tags.get("sp", tags["p"]) if has_valid_policies(tags) else ""
+        pairs = dmarc_tags(self.record)
+        tags = dict(pairs)
+        if repeats_a_tag(pairs) or not has_valid_policies(tags):
+            return ""
+        policy = tags.get("sp", tags["p"])
+        return WEAKENED[policy] if weakening_of(tags) else policy
 
 
 def parent_policy(domain: str, texts_of: Callable[[str], Sequence[str]]) -> ParentPolicy | None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from website_scan.security.tag_list import read_tags
+from website_scan.security.tag_list import SPACE
 
 MAX_AGE_S = 31_557_600
 MAX_POLICY_LINES = 500
@@ -45,7 +45,7 @@ def resembles(text: str, version: str) -> bool:
 
 def sts_record_fault(record: str) -> str:
     """Return why senders ignore an MTA-STS record, empty if they follow it."""
-    identifier = dict(read_tags(record)).get("id")
+    identifier = _fields(record).get("id")
     if identifier is None:
         return "it has no id"
     return "" if POLICY_ID.fullmatch(identifier) else "its id is not 1 to 32 letters and digits"
@@ -53,11 +53,17 @@ def sts_record_fault(record: str) -> str:
 
 def report_record_fault(record: str) -> str:
     """Return why senders ignore a TLS-RPT record, empty if they follow it."""
-    addresses = dict(read_tags(record)).get("rua")
-    if not addresses:
+    addresses = _fields(record).get("rua", "")
+    if not addresses or addresses[0] in SPACE:
         return "it has no address (rua)"
     faulty = next((text for text in map(str.strip, addresses.split(",")) if not REPORT_URI.fullmatch(text)), None)
     return "" if faulty is None else "an address does not begin with mailto: or https:, or has no domain"
+
+
+def _fields(record: str) -> dict[str, str]:
+    """Return the fields of a record, around whose equals sign no space is allowed."""
+    parts = (part.strip(SPACE).partition("=") for part in record.split(";"))
+    return {name: value for name, _, value in parts}
 
 
 def read_policy(body: bytes) -> StsPolicy:

@@ -18,7 +18,7 @@ SECURITY_TXT_FIELDS = frozenset(
     {"acknowledgments", "canonical", "contact", "encryption", "expires", "hiring", "policy", "preferred-languages"}
 )
 # Web addresses in these fields begin with https:// (RFC 9116, section 2.5).
-SECURITY_TXT_LINKS = ("acknowledgments", "canonical", "encryption", "hiring", "policy")
+SECURITY_TXT_LINKS = ("acknowledgments", "canonical", "contact", "encryption", "hiring", "policy")
 SECURITY_TXT_CONTACT = re.compile(r"(?:mailto:[^\s@]+@[^\s@]+|https://\S+|tel:\S+)", re.IGNORECASE)
 # Date and time format of RFC 3339, section 5.6.
 RFC_3339_DATE = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)")
@@ -56,7 +56,10 @@ def syntax_faults(fields: Sequence[tuple[str, str]]) -> Iterator[tuple[str, Clau
         if name in SECURITY_TXT_FIELDS and value and not value.startswith(" "):
             yield "no-space", Clause.of("{field} has no space after the colon", field=Word(name.capitalize()))
             break
+    has_contact = any(name == "contact" and SECURITY_TXT_CONTACT.fullmatch(value.strip()) for name, value in fields)
     for name, value in fields:
+        if name == "contact" and not has_contact:
+            continue  # The fault of the contact is enough.
         if name in SECURITY_TXT_LINKS and value.strip().lower().startswith("http:"):
             yield "http-link", Clause.of("{field} is not an https: address", field=Word(name.capitalize()))
             break

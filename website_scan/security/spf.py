@@ -28,7 +28,7 @@ VERSION = re.compile(r"v=spf1(?: |$)", re.IGNORECASE)
 DIRECTIVE = re.compile(r"([-+?~]?)([A-Za-z0-9_.-]+)((?:[:/].*)?)", re.DOTALL)
 MODIFIER = re.compile(r"([A-Za-z][A-Za-z0-9_.-]*)=(.*)", re.DOTALL)
 # The macro letters c, r and t are allowed only in explanations (RFC 7208, section 7.2).
-MACRO = r"%\{[slodiphvSLODIPHV](?:[1-9]\d{0,2})?[rR]?[-.+,/_=]*\}"
+MACRO = r"%\{[slodiphvSLODIPHV](?:0*[1-9][0-9]*)?[rR]?[-.+,/_=]*\}"
 MACRO_STRING = re.compile(rf"(?:[!-$&-~]|%[%_-]|{MACRO.replace('vS', 'vcrtS').replace('HV', 'HVCRT')})*+")
 DOMAIN_MACROS = re.compile(rf"(?:[!-$&-~]|%[%_-]|{MACRO})*+")
 ENDS_WITH_MACRO = re.compile(rf"{MACRO}\Z")

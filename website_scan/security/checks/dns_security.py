@@ -249,16 +249,14 @@ def caa(caa_records: CaaRecords) -> Verdict:
             tag=Word(excerpt(unknown[0].tag, 40)),
             details=rows,
         )
-    if faulty := [known for known in properties if known.fault]:
-        return Warn(
-            "invalid",
-            "{records} of {name} {records:is|are} invalid: {fault}. Authorities issue no certificates because of it.",
-            records=Count(len(faulty), "CAA record"),
-            name=name,
-            fault=Excerpt(faulty[0].fault, 200),
-            details=rows,
-        )
     issuers = [known for known in properties if known.tag == "issue"]
+    if faulty := [known for known in properties if known.fault]:
+        records, fault = Count(len(faulty), "CAA record"), Excerpt(faulty[0].fault, 200)
+        text = "{records} of {name} {records:is|are} invalid: {fault}."
+        # Other properties, and further records, do not prevent certificates for websites.
+        if issuers and all(known.fault for known in issuers):
+            text += " Authorities issue no certificates because of it."
+        return Warn("invalid", text, records=records, name=name, fault=fault, details=rows)
     if not issuers:
         return Warn("no-issue", "The CAA records of {name} have no issue property.", name=name, details=rows)
     bound = sum(bool(known.accounts) for known in issuers if known.issuer)

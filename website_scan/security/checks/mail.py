@@ -8,7 +8,15 @@ from website_scan.catalogue import Category, check
 from website_scan.findings import LOW
 from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, Warn
 from website_scan.places import Place
-from website_scan.security.dmarc import ENFORCED_POLICIES, POLICIES, dmarc_tags, has_valid_policies
+from website_scan.security.dmarc import (
+    ENFORCED_POLICIES,
+    POLICIES,
+    applied_percent,
+    dmarc_tags,
+    has_valid_policies,
+    repeats_a_tag,
+    weakening_of,
+)
 from website_scan.security.dns_places import NO_OWN_DOMAIN, DnsRecord
 from website_scan.security.evidence import MailRecords
 from website_scan.security.mail_places import SpfLookupRow
@@ -246,8 +254,7 @@ def dmarc(mail: MailRecords) -> Verdict:
     pairs = dmarc_tags(mail.dmarc[0])
     tags = dict(pairs)
     policy = tags.get("p", "")
-    names = [name for name, _ in pairs if name]
-    if len(set(names)) < len(names):
+    if repeats_a_tag(pairs):
         return Fail("invalid", "The DMARC record repeats a tag, so it does not count.", details=records)
     # Without a valid policy, a record with an address for reports counts as p=none (RFC 7489, section 6.6.3).
     if not has_valid_policies(tags):
@@ -287,15 +294,22 @@ def _judge_dmarc_policies(domain: str, tags: Mapping[str, str], records: Sequenc
             tag=Word(subdomain_tag),
             details=records,
         )
-    percent = tags.get("pct", "100")
-    applied = min(int(percent[:3]), 100) if percent.isascii() and percent.isdecimal() else 100
-    # Each tag makes a policy weaker (RFC 9989, section 4.7; RFC 7489, section 6.6.4).
-    weakening = "t=y" if tags.get("t") == "y" else "pct=0" if applied == 0 else ""
+    applied, weakening = applied_percent(tags), weakening_of(tags)
     if weakening and policy == "quarantine":
         return Warn(
             "applies-to-none",
             "The DMARC policy p={policy} with {weakening} applies to no mail.",
             policy=Word(policy),
+            weakening=Word(weakening),
+            details=records,
+        )
+    if weakening and tags[subdomain_tag] == "quarantine":
+        return Warn(
+            "monitors-only",
+            "The DMARC policy p={policy} does not protect subdomains, because {tag}=quarantine with {weakening} "
+            "applies to no mail.",
+            policy=Word(policy),
+            tag=Word(subdomain_tag),
             weakening=Word(weakening),
             details=records,
         )

@@ -147,7 +147,19 @@ def test_dnssec_nsec3_check_verdict(nsec3: Nsec3 | None, expected_verdict: str, 
         (('0 iodef "mailto:a@example.com"',), "no-issue"),
         (('0 issue "pki.goog; cansignhttpexchanges=yes"',), "pass"),
         (('0 issue "letsencrypt.org;validationmethods=http-01"',), "pass"),
-        (('0 issue "letsencrypt.org; validationmethods=DNS-01,ca-own"',), "pass"),
+        (('0 issue "letsencrypt.org; validationmethods=dns-01,ca-own"',), "pass"),
+        # Authorities compare the names of methods exactly.
+        (('0 issue "letsencrypt.org; validationmethods=DNS-01"',), "invalid"),
+        (('0 issue "letsencrypt.org; validationmethods=_x,dns-01"',), "invalid"),
+        (('0 issue "letsencrypt.org; validationmethods=,dns-01"',), "invalid"),
+        # A parameter must not be empty, and a record without parameters may end with a semicolon (RFC 8659, 4.2).
+        (('0 issue "letsencrypt.org;"',), "pass"),
+        (('0 issue "letsencrypt.org; validationmethods=dns-01;"',), "invalid"),
+        (('0 issue "letsencrypt.org;;"',), "invalid"),
+        (('0 issue "letsencrypt.org; a-=1"',), "invalid"),
+        (('0 issue "letsencrypt.org"', '0 iodef "mailto:"'), "invalid"),
+        (('0 issue "letsencrypt.org"', '0 iodef "https://"'), "invalid"),
+        (('0 issue "letsencrypt.org"', '0 iodef "https://example.com/caa"'), "pass"),
         (('0 issue "letsencrypt.org; validationmethods=email"',), "invalid"),
         (('0 issue "letsencrypt.org; accounturi"',), "invalid"),
         (('0 issue "lets encrypt"',), "invalid"),
@@ -216,3 +228,20 @@ def test_dns_security_checks_need_own_domain() -> None:
         checks.dane(TlsaRecords(None), peer()),
     ):
         assert verdict(finding) == "n/a"
+
+
+@pytest.mark.parametrize(
+    ("records", "prevents_certificates"),
+    [
+        (('0 issue "a b"',), True),
+        (('0 issue "a b"', '0 issue "letsencrypt.org"'), False),
+        (('0 issue "letsencrypt.org"', '0 iodef "tel:1"'), False),
+        (('0 issuemail "a b"',), False),
+    ],
+)
+def test_invalid_caa_record_prevents_certificates_only_without_a_valid_one(
+    records: tuple[str, ...], prevents_certificates: bool
+) -> None:
+    """RFC 8659, sections 4.2 to 4.4."""
+    finding = checks.caa(CaaRecords(DOMAIN, DOMAIN, records))
+    assert ("issue no certificates" in message(finding)) is prevents_certificates

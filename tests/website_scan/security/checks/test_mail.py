@@ -101,6 +101,9 @@ ELEVEN = " ".join(f"include:s{number}.example.net" for number in range(11))
         ("colour=blue -all", "pass"),
         ("include=good.example.net -all", "pass"),  # The record has an unknown modifier.
         ("exists:%{ir}.%{v}._spf.%{d2} -all", "pass"),
+        # Only zero is no number of labels (RFC 7208, section 7.3).
+        ("exists:%{d02}.%{d1000}.example.net -all", "pass"),
+        ("exists:%{d00}.example.net -all", "syntax"),
         ("a:%{d}/24 mx//64 a/24//64 -all", "pass"),
         ("ip6:2001:db8::/32 ip4:192.0.2.1 ~all", "pass"),
         ("IP4:192.0.2.1 INCLUDE:GOOD.example.net. -ALL", "pass"),
@@ -279,6 +282,8 @@ def test_domain_without_mail_gets_spf_fix(mx: tuple[str, ...]) -> None:
         (("v=DMARC1; T = Y; p=quarantine",), "warn", "applies-to-none"),
         (("v=DMARC1; p=quarantine; t=n",), "pass", "pass"),
         (("v=DMARC1; p=reject; t=y",), "pass", "pass"),
+        (("v=DMARC1; p=reject; sp=quarantine; t=y",), "warn", "monitors-only"),
+        (("v=DMARC1; p=reject; sp=reject; t=y",), "pass", "pass"),
         (("v=DMARC1; p=reject; pct=0",), "pass", "pass"),  # RFC 7489, section 6.6.4
         (("v=DMARC1; p=none; t=y",), "warn", "monitors-only"),
         # RFC 9989, section 4.8: spaces, order and unknown tags do not matter.
@@ -317,6 +322,12 @@ def test_dmarc_check_verdict(records: tuple[str, ...], expected_verdict: str, ex
         (ParentPolicy("gov.uk", "v=DMARC1; p=reject; sp=none"), "missing"),
         (ParentPolicy("gov.uk", "v=DMARC1; p=reject; sp=none; np=reject"), "missing"),  # The domain exists.
         (ParentPolicy("gov.uk", "v=DMARC1; p=none"), "missing"),
+        # t=y makes each policy one level weaker (RFC 9989, section 4.7).
+        (ParentPolicy("gov.uk", "v=DMARC1; p=quarantine; t=y"), "missing"),
+        (ParentPolicy("gov.uk", "v=DMARC1; p=reject; sp=quarantine; t=y"), "missing"),
+        (ParentPolicy("gov.uk", "v=DMARC1; p=reject; t=y"), "pass"),
+        (ParentPolicy("gov.uk", "v=DMARC1; p=quarantine; pct=0"), "missing"),
+        (ParentPolicy("gov.uk", "v=DMARC1; p=none; p=reject"), "missing"),  # A repeated tag makes a record invalid.
         (ParentPolicy("gov.uk", "v=DMARC1; p=refuse"), "missing"),
         (None, "missing"),
     ],

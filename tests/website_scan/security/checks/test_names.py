@@ -73,6 +73,7 @@ GOOD = "Contact: mailto:security@example.com\nExpires: 2027-01-01T00:00:00Z\n"
         (f"\ufeff{GOOD}", "text/plain", "byte-order-mark", "byte order mark"),
         # RFC 9116, sections 2.5.1 to 2.5.8.
         (f"{GOOD}Policy: http://example.com/policy", "text/plain", "http-link", "Policy is not an https: address"),
+        (f"{GOOD}Contact: http://example.com/", "text/plain", "http-link", "Contact is not an https: address"),
         (f"{GOOD}Encryption: openpgp4fpr:5f2de5521c63a801ab59ccb603d49de44b29100f", "text/plain", "pass", ""),
         (f"{GOOD}Preferred-Languages: en\nPreferred-Languages: fr", "text/plain", "repeated", "Preferred-Languages"),
     ],
