@@ -370,7 +370,7 @@ def _accounts(home: Member, owner: User, rows: int, now: datetime) -> dict[str, 
         "organization": "home",
         "name": "performance",  # Name of a sample report.
         "number": 0,
-        "path": "screenshot",  # Picture of a sample report.
+        "path": "screenshot.webp",  # Picture of a sample report.
         "slug": "site",  # Slug of a prerendered sample page.
         "signup/token": sign_up_token("new@people.test"),
         "invite/token": invitation_token(invitations[0]),

@@ -121,7 +121,7 @@ class Sample:
             exhibits=self.exhibits,
             illustrations=create_illustrations(
                 self.pictures,
-                screenshot=f"{base}/screenshot",
+                screenshot=f"{base}/{SCREENSHOT}",
                 page=f"{base}/page.webp",
                 frame=lambda number: f"{base}/film/{number}.jpg",
             ),
@@ -137,7 +137,7 @@ class Sample:
         `name` is the path below the sample's URL, such as `film/0.jpg`.
         """
         folder = FOLDER / self.slug
-        if name == "screenshot" and self.has_screenshot:
+        if name == SCREENSHOT and self.has_screenshot:
             return (folder / SCREENSHOT).read_bytes(), "image/webp"
         if name == PAGE_PICTURE and self.pictures and self.pictures["of"] == "page":
             return (folder / PAGE_PICTURE).read_bytes(), "image/webp"

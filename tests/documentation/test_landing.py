@@ -191,7 +191,7 @@ def test_sample_report_of_each_type_is_public(db: None, scan_type: ScanType) -> 
 
 
 def test_unknown_sample_report_returns_404(db: None) -> None:
-    for path in ("/report/sample/design", "/report/sample/design/screenshot", "/report/sample/../../x"):
+    for path in ("/report/sample/design", "/report/sample/design/screenshot.webp", "/report/sample/../../x"):
         assert Client().get(path).status_code in (302, 404)
 
 

@@ -49,7 +49,7 @@ PARTS = (
     "/admin/jsi18n/",
     "/o/home/recent",
     "/report/{performance_id}/screenshot",
-    "/report/sample/performance/screenshot",
+    "/report/sample/performance/screenshot.webp",
     "/report/{audit_performance_id}/screenshot",
     "/report/{performance_id}/for-developer.txt",
     "/audit/{site_audit_id}/for-developer.txt",

@@ -27,7 +27,7 @@ def test_examples_are_valid() -> None:
 
 
 def test_first_example_is_the_same_in_json() -> None:
-    (written,) = blocks("json")
+    written = blocks("json")[0]
     of_toml = read_requirements(tomllib.loads(blocks("toml")[0])["requirements"])
     assert read_requirements(json.loads(written)) == of_toml
 

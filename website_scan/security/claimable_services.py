@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -33,6 +32,8 @@ class ClaimableService:
 @cache
 def claimable_services() -> tuple[ClaimableService, ...]:
     """Return the services in the order of the file."""
+    import tomllib  # Many scans need none of the services.
+
     entries = tomllib.loads(FILE.read_text(encoding="utf-8"))["service"]
     return tuple(ClaimableService(**entry | {"suffixes": tuple(entry["suffixes"])}) for entry in entries)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import tomllib
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
@@ -51,6 +50,8 @@ class MailService:
 @cache
 def mail_services() -> tuple[MailService, ...]:
     """Return the services in the order of the file."""
+    import tomllib  # Many scans need none of the services.
+
     entries = tomllib.loads(FILE.read_text(encoding="utf-8"))["service"]
     return tuple(
         MailService(entry["name"], tuple(entry["domains"]), tuple(entry["selectors"]), entry["source"])

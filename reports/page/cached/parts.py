@@ -77,7 +77,11 @@ def cached_parts(
 
 
 def _screenshot_url(context: Mapping[str, Any]) -> str:
-    return reverse("report-screenshot", args=[context["scan"].id]) if context["report"].has_screenshot else ""
+    if not context["report"].has_screenshot:
+        return ""
+    address = reverse("report-screenshot", args=[context["scan"].id])
+    # The screenshot of a sample report is also a file of the static site, which is an HTML page without an extension.
+    return f"{address}.webp" if context["is_sample"] else address
 
 
 class _PreviousDeleted(Exception):

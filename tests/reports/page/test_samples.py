@@ -129,5 +129,5 @@ def test_prerendered_links_lead_to_existing_pages(slug: str) -> None:
 def test_unknown_samples_are_not_found() -> None:
     assert frozen_page("nothing") is None
     assert find_sample("library") is find_sample("leak-seo") is None
-    for path in ("/samples/nothing", "/report/sample/leak-seo", "/report/sample/library/screenshot"):
+    for path in ("/samples/nothing", "/report/sample/leak-seo", "/report/sample/library/screenshot.webp"):
         assert Client().get(path).status_code == 404

@@ -26,6 +26,7 @@ from tests.sites.journeys.runs import EXAMPLES, example_steps, lead_of, make_jou
 from tests.targets.server import Answer, Request, Route, Site
 from webhooks.models import Event, EventKind, Webhook
 from website_scan.findings import ScanType
+from website_scan.picture_types import picture_type
 from website_scan.result import ScanError
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
@@ -84,7 +85,7 @@ def test_failing_step_is_reported_with_the_states_before(home: Member) -> None:
     assert failed.near_matches
     assert failed.text == "Click “Next”."
     assert failed.picture is not None
-    assert bytes(failed.picture)[8:12] == b"WEBP"
+    assert picture_type(bytes(failed.picture)) == "image/jpeg"
     response = home.api.get(f"/v1/audits/{audit.id}").json()
     assert response["error"] == {"code": "JOURNEY_FAILED", "message": audit.error_message}
 
