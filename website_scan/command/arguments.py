@@ -35,7 +35,7 @@ from website_scan.command.journey_options import (
 )
 from website_scan.command.outcome_names import known_outcomes
 from website_scan.command.pages import canonical_pages
-from website_scan.command.plug_ins import FormatNames, refuse_plug_in_formats
+from website_scan.command.plug_ins import format_name, refuse_plug_in_formats
 from website_scan.command.requirement_options import add_requirement_options, requirement_options
 from website_scan.command.site_options import SiteOptions, choose_site_or_pages, is_url, page_count, site_options
 from website_scan.command.viewing_options import add_viewing_options, chosen_viewing
@@ -330,7 +330,8 @@ def _add_pages(group: argparse._ArgumentGroup) -> None:
 
 def _add_output(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    add("--format", action=AppendInOrder, choices=FormatNames(FORMATS), metavar="FORMAT", help=f"{', '.join(FORMATS)}")
+    read_format = reader(partial(format_name, formats=FORMATS))
+    add("--format", action=AppendInOrder, type=read_format, metavar="FORMAT", help=f"{', '.join(FORMATS)}")
     add("--output", action=AppendInOrder, type=Path, metavar="FILE", help="file for the preceding --format")
     add("--quiet", action="store_true", help="only problems; also --no-color, --no-plugins")
     # The end of the help lists these options, because readers want the others.

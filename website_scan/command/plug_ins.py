@@ -57,6 +57,17 @@ def _plug_in_formats() -> Iterator[str]:
             yield from dict(plug_in.formats)
 
 
+def format_name(name: str, formats: Iterable[str]) -> str:
+    """Return the name if it is one of the scanner's `formats` or of a plug-in. Raises ValueError, which lists them all.
+
+    The choices of argparse are no alternative, because its help would import what finds plug-ins.
+    """
+    names = FormatNames(formats)
+    if name not in names:
+        raise ValueError(f"invalid choice: {name!r} (choose from {', '.join(map(repr, names))})")
+    return name
+
+
 def refuse_plug_in_formats(names: Iterable[str], formats: Container[str]) -> None:
     """Raise WrongUsage for the name of a format that is not one of the scanner's `formats`."""
     for name in names:
