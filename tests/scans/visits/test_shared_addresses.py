@@ -261,4 +261,4 @@ def test_worker_avoids_an_address_in_use(home: Member, stranger: Member, setting
         finish_visit(visited)
         run_scan(scan.id)
         scan.refresh_from_db()
-        assert scan.status in Scan.REPORTED
+        assert scan.status in Scan.REPORTED, scan.error_message

@@ -62,7 +62,7 @@ def read_csv_rows(run: ListRun) -> list[dict[str, str]]:
 def test_csv_export_has_a_row_per_site(run: ListRun) -> None:
     first, second, third = read_csv_rows(run)
     assert tuple(first) == exports.CSV_COLUMNS
-    assert len(exports.FACTS) == 20
+    assert len(exports.FACTS) == 31
     expected = {
         "url": A,
         "tags": "'-north;south",
