@@ -45,7 +45,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class AddressRoute:
-    """Address with its purpose, the routes to it as far as known, and their status."""
+    """Address with its purpose, the known routes to it, and their status."""
 
     purpose: str
     address: str

@@ -124,7 +124,7 @@ def test_plug_in_with_a_wrong_category_is_refused(category: dict[str, Any]) -> N
         ({"references": ["CWE 1"]}, "acme-a cannot run: the reference “CWE 1” is no name of a standard such as "),
     ],
 )
-def test_problem_says_what_is_wrong(change: dict[str, Any], problem: str) -> None:
+def test_wrong_declaration_is_described(change: dict[str, Any], problem: str) -> None:
     (described_problem,) = described(change).problems
     assert described_problem.startswith(problem)
 

@@ -158,7 +158,7 @@ def test_domain_has_the_outcomes_that_the_rfcs_demand(domain: ZooDomain, zoo_ser
         assert net.dns.queries <= MAX_QUERIES
 
 
-def test_zoo_names_each_domain_once() -> None:
+def test_domains_of_the_zoo_have_different_names() -> None:
     assert len(DOMAINS) >= 70
     assert len({domain.name for domain in DOMAINS}) == len(DOMAINS)
 

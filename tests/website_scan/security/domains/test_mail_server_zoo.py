@@ -115,7 +115,7 @@ def test_mail_servers_have_the_outcomes_that_the_rfcs_demand(
     assert outcomes(mail) == domain.outcomes, f"{domain.because} ({domain.rule}) {mail}"
 
 
-def test_zoo_names_each_domain_once() -> None:
+def test_domains_of_the_zoo_have_different_names() -> None:
     assert len(DOMAINS) >= 50
     assert len(BY_NAME) == len(DOMAINS)
 
