@@ -94,27 +94,28 @@ class EntryFilter:
             condition &= self._any_type(self._type_condition)
         return condition
 
-    def indexed_conditions(self) -> Iterator[Q]:
+    def indexed_conditions(self) -> Iterator[Sequence[Q]]:
         """Yield the conditions of the filter for which the table has an index.
 
-        Each is a condition of its own, which the whole filter includes. Text is that of a large list.
+        Each is a condition of its own, which the whole filter includes. It consists of alternatives; an entry meets at
+        most one of them. Text is that of a large list.
         """
         if self.text:
-            yield _begins_with(self.text)
+            yield _beginnings(self.text)
         if self.http_status is not None:
-            yield Q(facts__status=self.http_status)
+            yield [Q(facts__status=self.http_status)]
         if self.check:
-            yield Q(failing__contains=[self.check])
+            yield [Q(failing__contains=[self.check])]
         if self.outcome:
-            yield Q(outcomes__contains=[self.outcome])
+            yield [Q(outcomes__contains=[self.outcome])]
         if self.tag:
-            yield Q(tags__contains=[self.tag])
+            yield [Q(tags__contains=[self.tag])]
         if self.state:
-            yield Q(state=self.state)
+            yield [Q(state=self.state)]
         if self.grade:
-            yield self._any_type(lambda type: Q(**{f"{type}_grade": self.grade}))
+            yield [self._any_type(lambda type: Q(**{f"{type}_grade": self.grade}))]
         if self.least is not None or self.most is not None:
-            yield self._any_type(self._score_condition)
+            yield [self._any_type(self._score_condition)]
 
     @property
     def _has_scores(self) -> bool:
@@ -158,9 +159,14 @@ def _text(query: Mapping[str, str], name: str) -> str:
 
 
 def _begins_with(text: str) -> Q:
-    """Return the condition for entries whose URL begins with a text, with or without its scheme and `www.`.
+    """Return the condition for entries whose URL begins with a text, with or without its scheme and `www.`."""
+    return functools.reduce(operator.or_, _beginnings(text))
 
-    An index has the beginnings of URLs. The condition does not use LIKE, whose pattern would have to be known when
+
+def _beginnings(text: str) -> list[Q]:
+    """Return the alternatives of `_begins_with`, without those that another one includes.
+
+    An index has the beginnings of URLs. The conditions do not use LIKE, whose pattern would have to be known when
     PostgreSQL plans the query.
     """
     scheme, separator, rest = text.rpartition("://")
@@ -169,15 +175,12 @@ def _begins_with(text: str) -> Q:
         host = host.lower() if host.isascii() else host.lower().encode("idna").decode()
     except UnicodeError:
         host = host.lower()
-    schemes = [scheme.lower()] if separator else ["https", "http"]
-    beginnings = [f"{scheme}://{www}{host}{slash}{path}" for scheme in schemes for www in ("", "www.")]
-    return functools.reduce(
-        operator.or_,
-        (
-            Q(GreaterThanOrEqual(ENTRY_ADDRESS, beginning)) & Q(LessThan(ENTRY_ADDRESS, f"{beginning}{LAST_CHARACTER}"))
-            for beginning in beginnings
-        ),
-    )
+    names = [host] if f"www.{host}".startswith(host) and not slash else [host, f"www.{host}"]
+    return [
+        Q(GreaterThanOrEqual(ENTRY_ADDRESS, beginning)) & Q(LessThan(ENTRY_ADDRESS, f"{beginning}{LAST_CHARACTER}"))
+        for scheme in ([scheme.lower()] if separator else ["https", "http"])
+        for beginning in (f"{scheme}://{name}{slash}{path}" for name in names)
+    ]
 
 
 # Parsers for the fields of `EntryFilter`. The API reports the first invalid parameter in this order.

@@ -108,14 +108,20 @@ def _search_all(site_list: SiteList, condition: Q, direction: Direction, limit: 
 
 
 def _search_candidates(
-    site_list: SiteList, indexed: Q, condition: Q, direction: Direction, limit: int
+    site_list: SiteList, indexed: Sequence[Q], condition: Q, direction: Direction, limit: int
 ) -> Matches | None:
     """Search the entries that meet an indexed condition, or return None if there are too many of them."""
-    candidates = site_list.entries.filter(indexed).order_by()[: MAX_CANDIDATES + 1]
+    # Each alternative has its own limit, so that PostgreSQL does not read all matches of a condition from its index.
+    candidates = [
+        site_list.entries.filter(alternative).order_by()[: MAX_CANDIDATES + 1].query.sql_with_params()
+        for alternative in indexed
+    ]
+    source = " UNION ALL ".join(f"({sql})" for sql, _ in candidates)
+    source_params = tuple(param for _, params in candidates for param in params)
     judged = ListEntry.objects.order_by().annotate(
         key=direction.sort_value, matches=ExpressionWrapper(condition, output_field=BooleanField())
     )
-    sql, params = _from(judged.values_list("id", "key", "matches"), candidates.query.sql_with_params())
+    sql, params = _from(judged.values_list("id", "key", "matches"), (source, source_params))
     page, page_params = _page_sql("candidate", "matches", direction, limit)
     statement = f"""
         WITH candidate (id, key, matches) AS MATERIALIZED ({sql})

@@ -11,7 +11,7 @@ import pytest
 from django.utils import timezone
 
 from infrastructure import queue
-from sites.lists import comparisons, entry_filters, entry_search, services
+from sites.lists import comparisons, entry_filters, entry_search, services, shared_page
 from sites.lists.comparisons import store_comparison
 from sites.lists.differences import calculate_difference
 from sites.lists.entries import ORDERS, EntryPage, entries_page
@@ -225,3 +225,19 @@ def test_sites_without_score_are_counted_by_tag_when_a_run_ends(home: Member) ->
     count_not_judged(run)
     assert list(ListCount.objects.order_by("tag").values_list("tag", flat=True)) == tags
     assert [home.api.get(f"{path}{query}").json() for query in ("", "?tag=north", "?tag=unknown")] == expected
+
+
+def test_public_table_of_a_large_snapshot_has_the_order_of_the_run(
+    home: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_page, "PAGE_SIZE", 2)
+    site_list = make_list(home, types=["security"])
+    run = snapshot(site_list, [SnapshotSite(f"https://{name}.example/", {"security": 90}) for name in "cabed"])
+
+    def hosts() -> str:
+        pages = [shared_page.sites_page(run, number) for number in (1, 2, 3)]
+        return "".join(row.shown[0] for page in pages if page for row in page.rows)
+
+    assert hosts() == "abcde"
+    monkeypatch.setattr(shared_page, "MAX_SORTED_SITES", 4)
+    assert hosts() == "cabed"
