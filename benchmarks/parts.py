@@ -38,6 +38,7 @@ PARTS = {
     "webhooks": Part(0.1, {}),
     "api": Part(0.01, {"DJANGO_SETTINGS_MODULE": "benchmarks.api_settings"} | OVERLOAD_LIMITS),
     "pages": Part(0.1, {"METRICS_TOKEN": "a-token-for-metrics-of-32-characters"}),
+    "lists": Part(0.02, {}),
     "idle": Part(0.1),
     # The time limit is sufficient for fast pages, but too short for slow pages.
     "soak": Part(1, {"SCAN_BROWSER": "off", "SCAN_TIME_LIMIT": "20"}, is_in_bench=False),

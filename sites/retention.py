@@ -13,7 +13,19 @@ from infrastructure.postgresql.deletion import delete_with_references
 from infrastructure.retention import HasTime, Retention, always
 from scans import credentials
 from scans.models import Scan
-from sites.models import Audit, Cause, ListEntry, ListResult, ListRun, MonitorRun, MonitorState, SiteFinding, SiteState
+from sites.lists.result_deletion import delete_results
+from sites.models import (
+    Audit,
+    Cause,
+    ListEntry,
+    ListImport,
+    ListResult,
+    ListRun,
+    MonitorRun,
+    MonitorState,
+    SiteFinding,
+    SiteState,
+)
 
 # Charts cover a year, and some weeks more for comparison with the same days of the previous year.
 RUN_RETENTION = timedelta(days=400)
@@ -22,6 +34,7 @@ STATE_RETENTION = timedelta(days=35)
 MONTHLY_STATE_RETENTION = timedelta(days=100)
 # Applies to results of entries that were scanned outside a run, except the latest result of an entry.
 SINGLE_RESULT_RETENTION = timedelta(days=30)
+IMPORT_RETENTION = timedelta(days=7)
 FIXED_FINDING_RETENTION = timedelta(days=14)
 
 
@@ -62,11 +75,18 @@ def delete_snapshots(has_time: HasTime = always) -> bool:
         if days is None:
             continue
         old = ListRun.objects.filter(kept_days=days, ended_at__lte=now - timedelta(days=days))
+        if not all(delete_results(run_id, has_time) for run_id in old.values_list("id", flat=True)):
+            return False
         if not delete_with_references(old, has_time):
             return False
     single_results = ListResult.objects.filter(run=None, ended_at__lt=now - SINGLE_RESULT_RETENTION)
     is_latest = Exists(ListEntry.objects.filter(result=OuterRef("pk")))
     return delete_with_references(single_results.filter(~is_latest), has_time)
+
+
+def delete_list_imports(has_time: HasTime = always) -> bool:
+    """Delete imports of lists that were not finished."""
+    return delete_with_references(ListImport.objects.filter(created_at__lt=timezone.now() - IMPORT_RETENTION), has_time)
 
 
 def delete_site_states(has_time: HasTime = always) -> bool:
@@ -84,5 +104,6 @@ RETENTION = (
     Retention("runs of monitors", delete_runs),
     Retention("causes of alerts", delete_causes),
     Retention("snapshots of lists", delete_snapshots),
+    Retention("unfinished imports of lists", delete_list_imports),
     Retention("states of sites", delete_site_states),
 )

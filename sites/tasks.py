@@ -15,7 +15,7 @@ from scans.tasks import this_worker
 from sites import site_states
 from sites.assessments import refreshing
 from sites.audits import discovering, sweeping
-from sites.lists import counting, starting
+from sites.lists import comparisons, counting, insertion, starting
 from sites.lists import runs as list_runs
 from sites.models import Alert, Assessment, Audit, ListResult, ListRun, Monitor, MonitorRun, SiteList
 from sites.monitors import grouping, notices, outcome, runs
@@ -23,7 +23,8 @@ from website_scan.memory import release_memory
 
 # Time limit of these tasks, because other tasks wait for the same worker process.
 RUN_MONITORS_LIMIT_S = RUN_LISTS_LIMIT_S = SEND_ALERTS_LIMIT_S = 20.0
-# Time limit for comparing 40,000 reports of an audit of 10,000 pages. The broker's visibility timeout is longer.
+# Time limit for comparing 40,000 reports of an audit of 10,000 pages, or snapshots of 2,000,000 sites. The broker's
+# visibility timeout is longer.
 FINISH_RUN_LIMIT_S = 3_000
 
 
@@ -145,6 +146,7 @@ def run_lists() -> None:
     has_time = _deadline_check(RUN_LISTS_LIMIT_S)
     while list_runs.create_due_runs(timezone.now()) == list_runs.MAX_CREATED_RUNS and has_time():
         pass
+    insertion.insert_missed_results(has_time)
     counting.count_missed_results(timezone.now(), has_time)
     starting.start_due(timezone.now(), has_time)
 
@@ -158,13 +160,31 @@ def start_entries(organization_id: str) -> None:
     starting.start_entries(int(organization_id), timezone.now(), _deadline_check(RUN_LISTS_LIMIT_S))
 
 
-@shared_task
+@shared_task(soft_time_limit=FINISH_RUN_LIMIT_S, time_limit=FINISH_RUN_LIMIT_S + 15)
+def insert_results(run_id: str) -> None:
+    """Insert the remaining results of a run of a large list.
+
+    Duplicate messages are harmless, and `run_lists` handles lost ones.
+    """
+    insertion.insert_results(run_id)
+
+
+@shared_task(soft_time_limit=FINISH_RUN_LIMIT_S, time_limit=FINISH_RUN_LIMIT_S + 15)
 def count_results(row_id: str) -> None:
     """Count the ended results of a list run, or of a list's entries outside runs.
 
     Duplicate messages are harmless.
     """
     counting.count(row_id)
+
+
+@shared_task(soft_time_limit=FINISH_RUN_LIMIT_S, time_limit=FINISH_RUN_LIMIT_S + 15)
+def compare_snapshots(comparison_id: str) -> None:
+    """Compare two large snapshots of a list and store the result.
+
+    Duplicate messages are harmless. If a message is lost, the next request for the comparison enqueues it again.
+    """
+    comparisons.store_comparison(int(comparison_id))
 
 
 @shared_task

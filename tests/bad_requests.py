@@ -225,6 +225,7 @@ DELETE_LIST = Operation("DELETE", "/v1/lists/{list}")
 GET_ENTRIES = Operation("GET", "/v1/lists/{list}/entries")
 PUT_ENTRIES = Operation("PUT", "/v1/lists/{list}/entries", {"entries": [{"url": PAGE}]})
 POST_ENTRIES = Operation("POST", "/v1/lists/{list}/entries", {"entries": [{"url": PAGE}]})
+DELETE_ENTRIES = Operation("DELETE", "/v1/lists/{list}/entries")
 GET_ENTRY = Operation("GET", "/v1/lists/{list}/entries/{entry}")
 PATCH_ENTRY = Operation("PATCH", "/v1/lists/{list}/entries/{entry}", {"note": "Ours"})
 DELETE_ENTRY = Operation("DELETE", "/v1/lists/{list}/entries/{entry}")
@@ -977,6 +978,11 @@ def entries_group() -> Iterator[BadRequest]:
     yield from GET_ENTRIES.queries("sort=seo&cursor=a.x.{entry}", "limit=0", "limit=101", "limit=abc", "offset=1")
     yield from GET_ENTRIES.queries("type=x", "grade=E", "grade=a", "least=-1", "least=101", "most=1.5", "state=done")
     yield from GET_ENTRIES.queries("tag=", "tag=%00", "check=%20", "text=", "text=%0A", f"text={'a' * 201}", "url=a")
+    yield DELETE_ENTRIES.request()
+    yield from DELETE_ENTRIES.queries("import=", "import=a%20b", "import=%00", f"import={'a' * 41}", "import=unknown")
+    yield from DELETE_ENTRIES.queries("import=a&cursor=x", "import=a&limit=5")
+    yield from few_unknown_ids(DELETE_ENTRIES, "list")
+    yield from POST_ENTRIES.queries("import=", "import=a%20b")
     yield from bodies(PATCH_ENTRY, COMMON_INVALID_BODIES, COMMON_INVALID_CONTENT_TYPES)
     yield from PATCH_ENTRY.values("note", None, 5, [], "a\u0000", "=1+1", "\ud800")
     yield PATCH_ENTRY.named_request("note: 501 characters", note="a" * 501)
@@ -1376,7 +1382,16 @@ def callers_group() -> Iterator[BadRequest]:
         yield operation.request("to read only", body=operation.valid_body or b"", caller="reader")
     yield POST_SCAN.request("to read only, with a bad body", body=b"x", caller="reader")
     monitor_operations = (POST_MONITOR, PATCH_MONITOR, DELETE_MONITOR, POST_RUN)
-    list_operations = (POST_LIST, PATCH_LIST, DELETE_LIST, PUT_ENTRIES, POST_ENTRIES, PATCH_ENTRY, DELETE_ENTRY)
+    list_operations = (
+        POST_LIST,
+        PATCH_LIST,
+        DELETE_LIST,
+        PUT_ENTRIES,
+        POST_ENTRIES,
+        DELETE_ENTRIES,
+        PATCH_ENTRY,
+        DELETE_ENTRY,
+    )
     journey_operations = (POST_JOURNEY, PATCH_JOURNEY, DELETE_JOURNEY, POST_PROOF)
     for operation in (*list_operations, POST_SHARE, DELETE_SHARE, *journey_operations):
         yield operation.request("to scan only", body=operation.valid_body or b"", caller="scanner")

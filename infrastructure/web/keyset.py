@@ -280,13 +280,16 @@ def by_columns(
     columns: Sequence[str],
     size: int,
     filters: Mapping[str, str],
+    match: Q | None = None,
 ) -> LinkedPage[M, Numbers]:
     """Return a page of rows in ascending order of these whole-number columns.
 
     Nulls come last.
 
-    The combination of columns must be unique, and the last column must not be null.
+    The combination of columns must be unique, and the last column must not be null. `match` is a condition without an
+    index, for rows in the order of a single column: each page examines at most WINDOW rows.
     """
+    assert match is None or len(columns) == 1, "a window is a range of one column"
 
     def key(row: M) -> Numbers:
         return tuple(getattr(row, column) for column in columns)
@@ -299,8 +302,16 @@ def by_columns(
             ordered = rows.order_by(*(column.asc(nulls_last=True) for column in expressions), columns[-1])
         if beyond is not None:
             ordered = ordered.filter(_beyond_numbers(columns, beyond, is_backward=is_backward))
+        end = None
+        if match is not None:
+            (column,) = columns
+            last = list(ordered.values_list(column, flat=True)[WINDOW - 1 : WINDOW + 1])
+            if len(last) > 1:
+                end = (last[0],)
+                ordered = ordered.filter(**{f"{column}__{'gte' if is_backward else 'lte'}": last[0]})
+            ordered = ordered.filter(match)
         page = list(ordered[: size + 1])
-        return page[:size], key(page[size - 1]) if len(page) > size else None
+        return page[:size], key(page[size - 1]) if len(page) > size else end
 
     return linked(read, query, order=numbers(len(columns)), size=size, key=key, filters=filters)
 

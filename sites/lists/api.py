@@ -23,8 +23,9 @@ from infrastructure.api.views import ApiView, json_body, upload_of
 from scans.policy import scan_policy
 from scans.requests import without_credentials
 from sites import resources
-from sites.lists import importing, services
-from sites.lists.entries import ORDERS, TYPES, EntryFilter, entries_page, limit_of, sort_of
+from sites.lists import importing, part_imports, services
+from sites.lists.entries import ORDERS, entries_page, limit_of, sort_of
+from sites.lists.entry_filters import TYPES, EntryFilter
 from sites.lists.import_limits import import_slot, refuse_long_upload
 from sites.lists.requests import (
     EntriesRequestSerializer,
@@ -168,6 +169,7 @@ class ListItem(ApiView):
         return Response(status=204)
 
 
+IMPORT_NAME = OpenApiParameter("import", str, description="A name for an import that is sent in several parts.")
 IMPORT_RESPONSES = responses(
     {200: RETURNED, 400: OpenApiResponse(ImportErrorBody, "`INVALID_ENTRIES` or `INVALID_PARAMS`.")},
     e404=NOT_FOUND,
@@ -178,7 +180,7 @@ IMPORT_RESPONSES = responses(
 
 
 class ListEntries(ApiView):
-    """API view for GET, PUT and POST /v1/lists/:id/entries."""
+    """API view for GET, PUT, POST and DELETE /v1/lists/:id/entries."""
 
     parser_classes = UPLOADS
 
@@ -228,16 +230,48 @@ class ListEntries(ApiView):
         summary="Add sites to a list",
         tags=["Lists"],
         request=EntriesRequestSerializer,
-        parameters=[LIST],
+        parameters=[LIST, IMPORT_NAME],
         responses=IMPORT_RESPONSES,
     )
     def post(self, request: Request, list_id: str) -> Answer[importing.ImportNumbers]:
         """Adds all sites, or none if any is invalid. Sites that the list already has get the new tags and note.
 
-        The body may also be CSV (`text/csv`), a workbook in XLSX, or an address on each line (`text/plain`).
+        The body may also be CSV (`text/csv`), a workbook in XLSX, or an address on each line (`text/plain`). With
+        `import`, the sites are a part of an import, which `DELETE` of the entries finishes.
         """
+        raw_name = request.query_params.get("import")
+        name = None if raw_name is None else part_imports.parse_name(raw_name)
+        caller = caller_of(request)
         with self._upload(request, list_id) as rows:
-            return Answer(importing.add_entries(caller=caller_of(request), list_id=list_id, rows=rows))
+            if name is not None:
+                return Answer(part_imports.add_part(caller=caller, list_id=list_id, name=name, rows=rows))
+            return Answer(importing.add_entries(caller=caller, list_id=list_id, rows=rows))
+
+    @operation(
+        operation_id="finish_import",
+        summary="Remove the sites that an import in parts does not have",
+        tags=["Lists"],
+        parameters=[
+            LIST,
+            OpenApiParameter("import", str, required=True, description="The name of the import."),
+            OpenApiParameter("cursor", str, description="The `next_cursor` of the previous response."),
+        ],
+        responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`.", e404=ENTRY_NOT_FOUND),
+    )
+    def delete(self, request: Request, list_id: str) -> Answer[part_imports.RemovedEntries]:
+        """Examines the next 10,000 sites, and removes those that no part of the import had.
+
+        Repeat the request with `cursor` until `next_cursor` is null. The import is then finished.
+        """
+        caller, query = caller_of(request), request.query_params
+        resources.LIST.find(caller.organization_id, list_id)
+        removed = part_imports.remove_others(
+            caller=caller,
+            list_id=list_id,
+            name=part_imports.parse_name(query.get("import", "")),
+            cursor=query.get("cursor", ""),
+        )
+        return Answer(removed)
 
     @contextlib.contextmanager
     def _upload(self, request: Request, list_id: str) -> Iterator[list[Row]]:

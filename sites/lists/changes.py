@@ -7,7 +7,8 @@ from typing import TypedDict
 from infrastructure.postgresql.statements import fetch
 from scans.models import Scan
 from sites.lists import snapshots
-from sites.lists.differences import SnapshotDiff, diff, without_nested_loops
+from sites.lists.comparisons import compare_ended_run
+from sites.lists.differences import SnapshotDiff, without_nested_loops
 from sites.models import ListRun
 from website_scan.json_types import Count, component
 from website_scan.messages import cut
@@ -56,7 +57,7 @@ def changes_of(run: ListRun) -> Changes | None:
     if before is None:
         return None
     grades = _grades(run, before)
-    difference = diff(run, before, MAX_LISTED_CHANGES)
+    difference = compare_ended_run(run, before, MAX_LISTED_CHANGES)
     sites = difference["sites"]
     has_changed_sites = grades["better"] or grades["worse"] or sites["lost"] or sites["regained"]
     if not (has_changed_sites or difference["fewer_failures"] or difference["more_failures"]):

@@ -10,27 +10,25 @@ counted next time, so that a count never waits for a lock of a result or an entr
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from infrastructure import queue
 from infrastructure.postgresql.statements import fetch
 from scans.models import Scan
 from sites.lists import changes, notices
 from sites.lists.events import record_list_event
+from sites.lists.leaving_out import LEFT_OUT_AT_ONCE, leave_out_batch
+from sites.lists.not_judged import count_not_judged, empty_counts
 from sites.models import Audit, ListCount, ListEntry, ListResult, ListRun, SiteList
 from sites.models.site_list import ListCounts
 from webhooks.models import EventKind
-from website_scan.errors import Refusal
 from website_scan.ids import is_id
 from website_scan.messages import counted
-from website_scan.result import ScanError
 
 AT_ONCE = 200
 # Error codes of sites that were not scanned. These errors are not the fault of the site.
@@ -72,14 +70,15 @@ def count(row_id: str) -> int:
 def count_missed_results(now: datetime, has_time: Callable[[], bool]) -> int:
     """Count all ended results in case queue messages were lost, and return their number.
 
-    Also ends complete runs.
+    Also ends complete runs, and leaves out the waiting results of stopped ones.
     """
     end_results_without_audit(now)
     ended = ListResult.objects.filter(status=ListResult.Status.ENDED)
     unfinished = ListResult.objects.filter(
         site_list=OuterRef("site_list"), run=OuterRef("pk"), status__in=ListResult.UNFINISHED
     )
-    complete = ListRun.objects.filter(~Exists(unfinished), status=ListRun.Status.RUNNING)
+    running = ListRun.objects.filter(status=ListRun.Status.RUNNING)
+    complete = running.filter(~Exists(unfinished) | ~Q(error_code=""), insertion__isnull=True)
     ids = {
         *ended.exclude(run=None).order_by().values_list("run_id", flat=True).distinct(),
         *ended.filter(run=None).order_by().values_list("site_list_id", flat=True).distinct(),
@@ -99,10 +98,11 @@ def count_results(run_id: str) -> int:
             run = lock_run(run_id)
             if run is None or run.has_ended:
                 return total
+            left_out = leave_out_batch(run, timezone.now()) if run.error_code else 0
             number = count_ended_results(run)
             end_if_done(run)
         total += number
-        if number < AT_ONCE:
+        if number < AT_ONCE and left_out < LEFT_OUT_AT_ONCE:
             return total
 
 
@@ -220,10 +220,6 @@ class _Counts:
         ListCount.objects.bulk_create([row for row in changed if not row.pk])
 
 
-def empty_counts() -> ListCounts:
-    return {"sites": 0, "judged": 0, "scores": {}, "grades": {}, "checks": {}}
-
-
 def _add_result(counts: ListCounts, result: ListResult) -> None:
     counts["sites"] += 1
     if result.status != ListResult.Status.DONE:
@@ -292,7 +288,7 @@ def end_if_done(run: ListRun) -> bool:
     """
     # The filter includes `site_list`, because it is the first column of the index of unfinished results.
     unfinished = ListResult.objects.filter(site_list=run.site_list_id, run=run, status__in=ListResult.UNFINISHED)
-    if unfinished.exists():
+    if run.insertion is not None or unfinished.exists():
         return False
     now = timezone.now()
     run.ended_at = now
@@ -303,6 +299,7 @@ def end_if_done(run: ListRun) -> bool:
     elif run.left_out and run.status != ListRun.Status.CANCELLED:
         run.error_code, run.error_message = _reason_for_left_out(run)
     run.save()
+    count_not_judged(run)
     if run.status != ListRun.Status.CANCELLED:
         _report_end(run, now)
     return True
@@ -339,27 +336,6 @@ def _report_end(run: ListRun, now: datetime) -> None:
     if difference is not None:
         record_list_event(run, EventKind.LIST_CHANGED, {"changes": difference}, now)
     notices.mail_run_end(run, difference)
-
-
-def leave_out_waiting(run: ListRun, refusal: Refusal, now: datetime) -> None:
-    """Mark all waiting results of a run as left out.
-
-    The run ends when its started results have ended.
-
-    The caller must have locked the run.
-    """
-    if run.has_ended:
-        return
-    run.error_code, run.error_message = refusal.code, str(refusal)
-    run.save(update_fields=["error_code", "error_message"])
-    leave_out_results(ListResult.objects.filter(run=run, status=ListResult.Status.WAITING), refusal, now)
-    transaction.on_commit(functools.partial(queue.enqueue, "sites.tasks.count_results", run.id))
-
-
-def leave_out_results(waiting: QuerySet[ListResult], refusal: Refusal | ScanError, now: datetime) -> int:
-    message = refusal.message if isinstance(refusal, ScanError) else str(refusal)
-    left_out = {"status": ListResult.Status.LEFT_OUT, "ended_at": now}
-    return int(waiting.update(**left_out, error_code=refusal.code, error_message=message))
 
 
 def end_results_without_audit(now: datetime) -> int:

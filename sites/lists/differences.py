@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any, TypedDict
 
@@ -18,18 +18,16 @@ from website_scan.json_types import Count, Grade, Score, TypeName
 # Selects pairs of results with the same URL in both runs, and the mean change of the scores that both have. The URL is
 # compared, not the entry, because an entry may have been deleted and added again.
 PAIRS = """
-    SELECT {columns}, ({sum})::float / nullif(num_nonnulls({changes}), 0) AS change
+    SELECT {columns} ({sum})::float / nullif(num_nonnulls({changes}), 0) AS change
     FROM sites_listresult AS after
     JOIN sites_listresult AS before ON before.run_id = %(before)s AND before.url = after.url AND before.status = 'done'
     WHERE after.run_id = %(after)s AND after.status = 'done'
 """
+PAIRS_PER_BATCH = 20_000
 LETTERS_OF_PAIR = ("before.statuses AS statuses_before", "after.statuses AS statuses_after")
 SITE_OF_PAIR = ("after.url", "coalesce(after.entry_id, nullif(after.deleted_entry_id, '')) AS entry_id", "after.tags")
 TOTALS = """
-    SELECT count(*), count(*) FILTER (WHERE change > 0), count(*) FILTER (WHERE change < 0),
-        string_agg(rpad(statuses_before, %(width_before)s, '-'), ''),
-        string_agg(rpad(statuses_after, %(width_after)s, '-'), '')
-    FROM ({pairs}) AS pair
+    SELECT count(*), count(*) FILTER (WHERE change > 0), count(*) FILTER (WHERE change < 0) FROM ({pairs}) AS pair
 """
 EXTREMES = """
     WITH pair AS MATERIALIZED ({pairs})
@@ -133,7 +131,7 @@ class SnapshotDiff(ComparedRuns, Difference):
     """Difference between two snapshots with the IDs of both runs, the largest changes first."""
 
 
-def diff(run: ListRun, other: ListRun, limit: int = 50) -> Difference:
+def calculate_difference(run: ListRun, other: ListRun, limit: int = 50) -> Difference:
     """Return the difference between the snapshots `other` and `run`.
 
     Each kind of change has at most `limit` sites. Only sites that were judged in both snapshots are compared, by scan
@@ -158,18 +156,17 @@ def without_nested_loops() -> Iterator[None]:
 def _diff(run: ListRun, other: ListRun, limit: int) -> Difference:
     types = [type for type in Scan.Type.values if type in run.types and type in other.types]
     params = {"before": other.id, "after": run.id, "limit": limit}
-    compared, better, worse, before, after = 0, 0, 0, "", ""
+    compared, better, worse = 0, 0, 0
     changed: list[ChangedSite] = []
+    checks: list[ChangedCheck] = []
     if types:
-        widths = {"width_before": len(other.checks), "width_after": len(run.checks)}
-        totals = TOTALS.format(pairs=_pairs_sql(types, LETTERS_OF_PAIR))
-        ((compared, better, worse, before, after),) = fetch(totals, params | widths)
+        ((compared, better, worse),) = fetch(TOTALS.format(pairs=_pairs_sql(types, ())), params)
+        checks = _changed_checks(run, other, _pairs_sql(types, LETTERS_OF_PAIR), params)
         scores = _score_columns(types)
         pairs = _pairs_sql(types, (*SITE_OF_PAIR, *(f"{column} AS {name}" for name, column in scores.items())))
         rows = fetch(EXTREMES.format(pairs=pairs, names=", ".join(scores)), params)
         changed = [_changed_site(types, row) for row in rows]
     ((added, removed, lost, regained, lost_urls, regained_urls),) = fetch(ADDED_AND_LOST_SITES, params)
-    checks = _changed_checks((other.checks, before or ""), (run.checks, after or ""), compared)
     return {
         "types": types,
         "sites": {
@@ -199,7 +196,7 @@ def _pairs_sql(types: Sequence[str], columns: Iterable[str]) -> str:
     """
     changes = [f"after.{type}_score - before.{type}_score" for type in types]
     total = " + ".join(f"coalesce({change}, 0)" for change in changes)
-    return PAIRS.format(columns=", ".join(columns), sum=total, changes=", ".join(changes))
+    return PAIRS.format(columns="".join(f"{column}, " for column in columns), sum=total, changes=", ".join(changes))
 
 
 def _score_columns(types: Sequence[str]) -> dict[str, str]:
@@ -225,36 +222,50 @@ def _changed_site(types: Sequence[str], row: Sequence[Any]) -> ChangedSite:
     return {"url": url, "entry_id": entry_id, "tags": tags, "change": round(change, 1), "types": scores}
 
 
-def _changed_checks(
-    before: tuple[Sequence[str], str], after: tuple[Sequence[str], str], compared: int
-) -> list[ChangedCheck]:
+def _changed_checks(run: ListRun, other: ListRun, pairs: str, params: Mapping[str, Any]) -> list[ChangedCheck]:
     """Return the checks with more or fewer failures in the later snapshot.
 
-    `before` and `after` are pairs of check IDs and a string with the status letters of all compared sites.
+    The statuses of the compared sites are read in batches, because those of a million sites have hundreds of megabytes.
     """
-    columns_before, columns_after = _StatusColumns(*before), _StatusColumns(*after)
-    changed_checks: list[ChangedCheck] = []
-    for check in after[0] if compared else ():
-        if check not in columns_before:
-            continue
-        ran_before, failed_before = columns_before.of(check)
-        ran_after, failed_after = columns_after.of(check)
-        ran = ran_before & ran_after
-        failed_before, failed_after = failed_before & ran, failed_after & ran
-        both = (failed_before & failed_after).bit_count()
-        fixed, broken = failed_before.bit_count() - both, failed_after.bit_count() - both
-        if fixed or broken:
-            changed_checks.append(
-                {
-                    **named_check(check),
-                    "of": ran.bit_count(),
-                    "failed_before": fixed + both,
-                    "failed_after": broken + both,
-                    "fixed": fixed,
-                    "broken": broken,
-                }
+    checks = [check for check in run.checks if check in set(other.checks)]
+    # Numbers of sites by check: where it ran both times, where it failed both times, and where its failure is fixed or
+    # new.
+    numbers = dict.fromkeys(checks, (0, 0, 0, 0))
+    for before, after in _letters_of_pairs(len(other.checks), len(run.checks), pairs, params):
+        columns_before, columns_after = _StatusColumns(other.checks, before), _StatusColumns(run.checks, after)
+        for check in checks:
+            ran_before, failed_before = columns_before.of(check)
+            ran_after, failed_after = columns_after.of(check)
+            ran = ran_before & ran_after
+            failed_before, failed_after = failed_before & ran, failed_after & ran
+            both = (failed_before & failed_after).bit_count()
+            more = (ran.bit_count(), both, failed_before.bit_count() - both, failed_after.bit_count() - both)
+            numbers[check] = tuple(map(sum, zip(numbers[check], more, strict=True)))  # type: ignore[assignment]
+    return [
+        {
+            **named_check(check),
+            "of": ran,
+            "failed_before": fixed + both,
+            "failed_after": broken + both,
+            "fixed": fixed,
+            "broken": broken,
+        }
+        for check, (ran, both, fixed, broken) in numbers.items()
+        if fixed or broken
+    ]
+
+
+def _letters_of_pairs(
+    width_before: int, width_after: int, pairs: str, params: Mapping[str, Any]
+) -> Iterator[tuple[str, str]]:
+    """Yield the status letters of batches of compared sites, before and after."""
+    with connection.chunked_cursor() as cursor:
+        cursor.execute(f"SELECT statuses_before, statuses_after FROM ({pairs}) AS pair", params)  # noqa: S608
+        while rows := cursor.fetchmany(PAIRS_PER_BATCH):
+            yield (
+                "".join(before.ljust(width_before, "-") for before, _ in rows),
+                "".join(after.ljust(width_after, "-") for _, after in rows),
             )
-    return changed_checks
 
 
 class _StatusColumns:
@@ -270,9 +281,6 @@ class _StatusColumns:
     def __init__(self, checks: Sequence[str], letters: str) -> None:
         self._positions = {check: position for position, check in enumerate(checks)}
         self._letters = letters.encode()
-
-    def __contains__(self, check: str) -> bool:
-        return check in self._positions
 
     def of(self, check: str) -> tuple[int, int]:
         """Return the sites where the check ran and the sites where it failed, as bit masks."""

@@ -19,7 +19,9 @@ from accounts.access import Lock
 from accounts.authentication import Caller
 from infrastructure.api.errors import InvalidParams
 from sites.lists.services import (
+    ListLimit,
     forget_credentials,
+    has_new_tags,
     origin_of,
     origin_of_any,
     refuse_too_many_entries,
@@ -38,7 +40,8 @@ from website_scan.net.targets import InvalidUrl
 
 # Maximum number of sample URLs of entries that an import would remove.
 MAX_SAMPLES = 10
-ROWS_PER_STATEMENT = 10_000
+ROWS_PER_STATEMENT = 2_000
+MAX_REPLACED_ENTRIES = 100_000
 INSERT = """
     INSERT INTO sites_listentry (
         id, site_list_id, url, host, tags, note, created_at, state, error_code, error_message, moved_to, failing,
@@ -126,6 +129,12 @@ def _with_other_scheme(url: str) -> str:
 
 
 def _plan_replacement(site_list: SiteList, rows: Sequence[Row]) -> _Plan:
+    """Plan the replacement of all entries. Raises ListLimit for lists that are too large to be read into memory."""
+    if site_list.entries_count > MAX_REPLACED_ENTRIES:
+        raise ListLimit(
+            f"The list has more than {MAX_REPLACED_ENTRIES:,} sites, so it cannot be replaced at once. "
+            "Import it in parts, with the command or the API."
+        )
     entries = site_list.entries.values_list("url", "id", "tags", "note")
     existing = {url: (id, tags, note) for url, id, tags, note in entries}
     added: list[Row] = []
@@ -194,12 +203,13 @@ def _import(
         plan = make_plan(site_list, rows)
         refuse_too_many_entries(site_list, len(plan.added) - len(plan.removed))
         _require_one_origin(site_list, rows, keeps_entries=site_list.entries_count > len(plan.removed))
+        is_tag_new = has_new_tags(site_list, {tag for row in rows for tag in row.tags})
         remove_entries(site_list, list(plan.removed))
         for changed in _batches(sorted(plan.changed.items())):
             _update_entries(site_list, changed)
         for added in _batches(plan.added):
             _insert_entries(site_list, added)
-        if plan.added or plan.changed:
+        if is_tag_new:
             refuse_too_many_tags(tags_of(site_list))
         save_entries_count(site_list, site_list.entries_count + len(plan.added) - len(plan.removed))
         numbers = plan.numbers

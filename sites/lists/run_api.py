@@ -25,6 +25,7 @@ from sites import resources
 from sites.lists import adoption, differences, exports, runs, sharing, snapshots
 from sites.lists.api import ENTRY, ENTRY_NOT_FOUND, LIST, NOT_FOUND, NOT_JSON, TOO_LARGE
 from sites.lists.check_names import check_of
+from sites.lists.comparisons import compare
 from sites.lists.requests import ShareRequestSerializer, parse_share
 from sites.lists.schemas import (
     AdoptionJson,
@@ -184,7 +185,12 @@ class SnapshotDiff(ApiView):
                 description="The number of sites of each kind.",
             ),
         ],
-        responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`.", e404=SNAPSHOT_NOT_FOUND),
+        responses=responses(
+            {200: RETURNED},
+            e400="`INVALID_PARAMS`.",
+            e404=SNAPSHOT_NOT_FOUND,
+            e503="`SERVICE_UNAVAILABLE`: the snapshots are large, and are being compared. Retry after `Retry-After`.",
+        ),
     )
     def get(self, request: Request, list_id: str, snapshot_id: str) -> Answer[differences.SnapshotDiff]:
         """Compares two snapshots.
@@ -197,7 +203,7 @@ class SnapshotDiff(ApiView):
         other = snapshots.previous(run) if other_id is None else _snapshot(caller_of(request), list_id, other_id)
         if other is None:
             raise resources.SNAPSHOT.not_found("There is no earlier snapshot of this list.")
-        return Answer({"run_id": run.id, "with_run_id": other.id, **differences.diff(run, other, limit)})
+        return Answer({"run_id": run.id, "with_run_id": other.id, **compare(run, other, limit)})
 
 
 def _snapshot(caller: Caller, list_id: str, snapshot_id: str) -> ListRun:

@@ -1,7 +1,7 @@
 """Services that begin and cancel runs of lists, and scan single entries outside runs.
 
-A run and all its results are inserted in one transaction, each result with its start time (`starting.py`). Queue
-messages only trigger work earlier: periodic tasks find rows whose message was lost.
+A run and the first of its results are inserted in one transaction (`insertion.py`), each result with its start time
+(`starting.py`). Queue messages only trigger work earlier: periodic tasks find rows whose message was lost.
 Lock order: the organization, the list, the run, scans, audits, results, entries.
 """
 
@@ -10,10 +10,9 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Sequence
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import datetime
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Count, Sum
 from django.utils import timezone
 
@@ -24,7 +23,8 @@ from infrastructure.api.errors import InvalidParams
 from scans.models import Scan
 from scans.visits.claims import fail_queued_visits, send_scan_ended
 from sites.audits.services import cancel
-from sites.lists import counting
+from sites.lists import counting, leaving_out
+from sites.lists.insertion import begin_insertion, insert_single_results
 from sites.lists.schedule import next_run
 from sites.lists.services import ListLimit, ListRunning
 from sites.models import UNFINISHED, Audit, ListResult, ListRun, SiteList
@@ -39,32 +39,6 @@ MAX_CREATED_RUNS = 50
 CANCELLED = ScanError(
     counting.CANCELLED, "The run was cancelled before the scan had started. It does not count against your quota."
 )
-
-# Inserts a result for each entry. The order is different in each run, and start times are spread evenly over the run's
-# window. The entries are locked, so that no entry is deleted before its result is inserted.
-INSERT = """
-    INSERT INTO sites_listresult (
-        site_list_id, run_id, entry_id, position, starts_at, status, url, tags, error_code, error_message, moved_to,
-        is_partial, pages, severities, seen, statuses, findings, facts,
-        security_grade, performance_grade, accessibility_grade, seo_grade
-    )
-    SELECT %(list)s, %(run)s, id, nth, %(begin)s + nth * %(window)s::interval / number, 'waiting', url, tags, '', '',
-        '', false, 0, '{}', '{}', '', '[]', '{}', '', '', '', ''
-    FROM (
-        SELECT id, url, tags, row_number() OVER (ORDER BY md5(%(run)s::text || id), id) - 1 AS nth,
-            count(*) OVER () AS number
-        FROM (
-            SELECT id, url, tags FROM sites_listentry AS entry WHERE site_list_id = %(list)s AND {condition}
-            FOR KEY SHARE
-        ) AS entry
-    ) AS ordered
-"""
-ALL_ENTRIES = "true"
-# Condition for entries that are not being scanned outside a run.
-IDLE_ENTRIES = """id = ANY(%(entries)s) AND NOT EXISTS (
-    SELECT FROM sites_listresult AS result
-    WHERE result.entry_id = entry.id AND result.run_id IS NULL AND result.status IN ('waiting', 'started', 'ended')
-)"""
 
 
 def create_due_runs(now: datetime) -> int:
@@ -169,27 +143,11 @@ def _insert_run(
         window_hours=site_list.window_hours,
         entries=0,
     )
-    run.entries = _insert_results(site_list, run, now, ALL_ENTRIES)
-    run.save(update_fields=["entries"])
+    begin_insertion(site_list, run)
     if refusal is not None:
-        counting.leave_out_waiting(run, refusal, now)
+        leaving_out.leave_out_waiting(run, refusal, now)
     transaction.on_commit(functools.partial(_start_soon, site_list.organization_id))
     return run
-
-
-def _insert_results(
-    site_list: SiteList, run: ListRun | None, now: datetime, condition: str, entries: Sequence[str] = ()
-) -> int:
-    parameters: dict[str, Any] = {
-        "list": site_list.id,
-        "run": run.id if run else None,
-        "begin": now,
-        "window": timedelta(hours=run.window_hours if run else 0),
-        "entries": list(entries),
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(INSERT.replace("{condition}", condition), parameters)
-        return int(cursor.rowcount)
 
 
 def _start_soon(organization_id: int) -> None:
@@ -229,7 +187,7 @@ def scan_entries(*, caller: Caller, list_id: str, entry_ids: Sequence[str]) -> i
 def _insert_single_results(caller: Caller, site_list: SiteList, ids: Sequence[str], url: str = "") -> int:
     now = timezone.now()
     _refuse_without_quota(site_list, len(ids), now)
-    number = _insert_results(site_list, None, now, IDLE_ENTRIES, ids)
+    number = insert_single_results(site_list, now, ids)
     if number:
         activity.record_by_caller(caller, "list.scanned", site_list.name, list=site_list.id, entries=url or number)
         transaction.on_commit(functools.partial(_start_soon, site_list.organization_id))
@@ -259,9 +217,7 @@ def stop_run(run_id: str, reason: ScanError, now: datetime) -> bool:
     run = counting.lock_run(run_id)
     if run is None or run.has_ended:
         return False
-    run.error_code, run.error_message = counting.CANCELLED, reason.message
-    run.save(update_fields=["error_code", "error_message"])
-    counting.leave_out_results(ListResult.objects.filter(run=run, status=ListResult.Status.WAITING), reason, now)
+    leaving_out.stop_waiting(run, counting.CANCELLED, reason.message, now)
     # Lock order: scans and their counters before audits, as at the end of a visit.
     unfinished_audits = Audit.objects.filter(list_result__run=run, status__in=UNFINISHED)
     ended = fail_queued_visits(Scan.objects.filter(audit_page__audit__in=unfinished_audits.values("id")), reason)
@@ -286,4 +242,4 @@ def stop_lists(organization_id: int, reason: ScanError) -> None:
     for run_id in running.order_by("id").values_list("id", flat=True):
         stop_run(run_id, reason, now)
     single_results = ListResult.objects.filter(site_list__in=lists, run=None, status=ListResult.Status.WAITING)
-    counting.leave_out_results(single_results, reason, now)
+    leaving_out.leave_out_results(single_results, reason, now)

@@ -139,7 +139,7 @@ class EntryList(TypedDict):
     """Page of entries. A cursor is null if there is no next or previous page."""
 
     entries: list[EntryJson]
-    total: Annotated[Count, "Of all pages."]
+    total: Annotated[Count | None, "Of all pages; null if the list is too large to count the matching sites."]
     limit: int
     next_cursor: str | None
     previous_cursor: str | None

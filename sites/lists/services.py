@@ -7,7 +7,7 @@ Lock order: the organization, its lists, then the runs and entries of a list.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from django.db import connection, transaction
@@ -18,7 +18,9 @@ from accounts import activity, usage
 from accounts.access import Lock
 from accounts.authentication import Caller
 from accounts.models import Organization
+from infrastructure.api.errors import InvalidParams
 from infrastructure.api.idempotency import Once
+from infrastructure.postgresql.statements import fetch
 from scans.idempotency_records import Created, created_once
 from scans.models import Scan, credential_columns
 from sites.lists.entries import annotated_entries
@@ -37,6 +39,8 @@ from website_scan.net.credentials import Credentials, InvalidRequestField
 
 SCHEDULE_FIELDS = frozenset({"every", "timezone"})
 ENTRIES_PER_DELETION = 5_000
+# An action applies to at most this number of entries, so that it ends within the time limit of web requests.
+MAX_SELECTED_ENTRIES = 20_000
 # The lock serializes imports of organizations that share a limit. Locking the organization would delay its scans.
 LOCK_ENTRIES = "SELECT pg_advisory_xact_lock(hashtextextended('list entries ' || %s, 0))"
 # SQL statements that delete the rows of a list, children first. A list may have millions of rows, so they are deleted
@@ -47,6 +51,9 @@ DELETE_ROWS_SQL = (
         SELECT id FROM sites_listentry WHERE site_list_id = %s AND result_id IS NOT NULL LIMIT %s)""",
     "DELETE FROM sites_listresult WHERE id IN (SELECT id FROM sites_listresult WHERE site_list_id = %s LIMIT %s)",
     "DELETE FROM sites_listentry WHERE id IN (SELECT id FROM sites_listentry WHERE site_list_id = %s LIMIT %s)",
+    """DELETE FROM sites_listimportsite WHERE id IN (
+        SELECT site.id FROM sites_listimport AS import JOIN sites_listimportsite AS site
+        ON site.list_import_id = import.id WHERE import.site_list_id = %s LIMIT %s)""",
     """DELETE FROM sites_listcount WHERE id IN (
         SELECT count.id FROM sites_listrun AS run JOIN sites_listcount AS count ON count.run_id = run.id
         WHERE run.site_list_id = %s LIMIT %s)""",
@@ -54,6 +61,11 @@ DELETE_ROWS_SQL = (
 TAGS = """
     SELECT tag, count(*) FROM sites_listentry, unnest(tags) AS tag
     WHERE site_list_id = %s GROUP BY tag ORDER BY count(*) DESC, tag
+"""
+KNOWN_TAGS = """
+    SELECT count(*) FROM unnest(%(tags)s::varchar[]) AS tag WHERE EXISTS (
+        SELECT FROM sites_listentry WHERE site_list_id = %(list)s AND tags @> ARRAY[tag]
+    )
 """
 WRITE_TAGS = """
     UPDATE sites_listentry AS entry SET tags = string_to_array(row.tags, %s)
@@ -230,16 +242,22 @@ def change_entry(
         for name in changed:
             setattr(entry, name, columns[name])
         if changed:
+            is_tag_new = "tags" in changed and has_new_tags(site_list, entry.tags)
             entry.save(update_fields=changed)
-            _refuse_excess_tags(site_list, changed)
+            if is_tag_new:
+                refuse_too_many_tags(tags_of(site_list))
             details = {"list": site_list.id, "changed": sorted(changed)}
             activity.record_by_caller(caller, "list.entry_changed", entry.url, **details)
     return entry
 
 
-def _refuse_excess_tags(site_list: SiteList, changed: Sequence[str]) -> None:
-    if "tags" in changed:
-        refuse_too_many_tags(tags_of(site_list))
+def has_new_tags(site_list: SiteList, tags: Collection[str]) -> bool:
+    """Return True if no entry of the list has one of these tags.
+
+    An index has the tags, while counting the different tags of a large list takes seconds.
+    """
+    ((number,),) = fetch(KNOWN_TAGS, {"list": site_list.id, "tags": list(tags)})
+    return bool(number < len(tags))
 
 
 def tags_of(site_list: SiteList) -> dict[str, int]:
@@ -254,22 +272,24 @@ def tag_entries(
 ) -> int:
     """Add and remove tags of entries and return the number of changed entries.
 
-    IDs or a condition select the entries. The condition may come from `EntryFilter.condition`. Raises NotFound or
+    IDs or a condition select the entries. The condition may come from `EntryFilter.condition_in`. Raises NotFound or
     InvalidParams.
     """
     added, removed = tidy_tags(add), set(tidy_tags(remove))
     with transaction.atomic():
         site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
-        rows = _selected_entries(site_list, entries).select_for_update(no_key=True).order_by("id")
+        rows = selected_entries(site_list, entries).select_for_update(no_key=True).order_by("id")
         changed = {}
         for id, before in rows.values_list("id", "tags"):
             tags = tidy_tags((*(tag for tag in before if tag not in removed), *added))
             if tags != tuple(before):
                 changed[id] = SEPARATOR.join(tags)
         if changed:
+            is_tag_new = has_new_tags(site_list, added)
             with connection.cursor() as cursor:
                 cursor.execute(WRITE_TAGS, [SEPARATOR, list(changed), list(changed.values())])
-            refuse_too_many_tags(tags_of(site_list))
+            if is_tag_new:
+                refuse_too_many_tags(tags_of(site_list))
             details = {"list": site_list.id, "added": list(added), "removed": sorted(removed), "entries": len(changed)}
             activity.record_by_caller(caller, "list.entries_tagged", site_list.name, **details)
     return len(changed)
@@ -278,11 +298,11 @@ def tag_entries(
 def delete_entries(*, caller: Caller, list_id: str, entries: Q | Sequence[str]) -> int:
     """Delete entries and return their number.
 
-    IDs or a condition select the entries. Their results remain in snapshots. Raises NotFound.
+    IDs or a condition select the entries. Their results remain in snapshots. Raises NotFound or InvalidParams.
     """
     with transaction.atomic():
         site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
-        ids = list(_selected_entries(site_list, entries).values_list("id", flat=True))
+        ids = list(selected_entries(site_list, entries).values_list("id", flat=True))
         remove_entries(site_list, ids)
         save_entries_count(site_list, site_list.entries_count - len(ids))
         if ids:
@@ -325,7 +345,14 @@ def remove_entries(site_list: SiteList, ids: Sequence[str]) -> None:
             )
 
 
-def _selected_entries(site_list: SiteList, entries: Q | Sequence[str]) -> QuerySet[ListEntry]:
-    if isinstance(entries, Q):
-        return site_list.entries.filter(entries)
-    return site_list.entries.filter(id__in=[entry_id for entry_id in entries if is_id("ent", entry_id)])
+def selected_entries(site_list: SiteList, entries: Q | Sequence[str]) -> QuerySet[ListEntry]:
+    """Return the entries that IDs or a condition select. Raises InvalidParams if the condition selects too many."""
+    if not isinstance(entries, Q):
+        return site_list.entries.filter(id__in=[entry_id for entry_id in entries if is_id("ent", entry_id)])
+    rows = site_list.entries.filter(entries)
+    if (
+        site_list.entries_count > MAX_SELECTED_ENTRIES
+        and rows[: MAX_SELECTED_ENTRIES + 1].count() > MAX_SELECTED_ENTRIES
+    ):
+        raise InvalidParams(f"More than {MAX_SELECTED_ENTRIES:,} sites match. Use a filter that fewer sites match.")
+    return rows

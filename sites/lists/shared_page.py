@@ -28,6 +28,8 @@ from website_scan.scoring import mean_grade, rounded
 LABELS = {value: str(label) for value, label in Scan.Type.choices}
 MAX_FAILED_CHECKS = 30
 PAGE_SIZE = 100
+# The sites of larger snapshots are not sorted for each page of the table.
+MAX_SORTED_SITES = 20_000
 MAX_TITLE_LENGTH = 60
 NO_SNAPSHOT = "No snapshot yet"
 STATUSES = {"failed": "Could not be judged", "left_out": "Not judged"}
@@ -150,7 +152,7 @@ def most_failed_checks(figures: Figures) -> list[FailedCheckRow]:
 
 
 def sites_page(run: ListRun, number: int) -> SitePage | None:
-    """Return a page of a snapshot's sites, sorted by URL.
+    """Return a page of a snapshot's sites, sorted by URL, or in the order of the run if there are very many.
 
     Returns None if the page number is out of range.
     """
@@ -159,8 +161,11 @@ def sites_page(run: ListRun, number: int) -> SitePage | None:
         return None
     results = ListResult.objects.filter(run=run).defer("findings", "facts", "seen", "statuses", "error_message")
     begin = (number - 1) * PAGE_SIZE
-    rows = [_row(run, result) for result in results.order_by("url")[begin : begin + PAGE_SIZE]]
-    return SitePage(rows, number, pages, run.entries)
+    if run.entries <= MAX_SORTED_SITES:
+        page = results.order_by("url")[begin : begin + PAGE_SIZE]
+    else:
+        page = results.filter(position__range=(begin, begin + PAGE_SIZE - 1)).order_by("position")
+    return SitePage([_row(run, result) for result in page], number, pages, run.entries)
 
 
 def _row(run: ListRun, result: ListResult) -> SiteRow:

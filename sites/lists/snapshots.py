@@ -9,15 +9,16 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Annotated, TypedDict
 
-from django.db.models import Count, DurationField, ExpressionWrapper, F, Q, QuerySet, Value
+from django.db.models import DurationField, ExpressionWrapper, F, Q, QuerySet, Value
 from django.db.models.fields.json import KeyTransform
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from scans.check_catalogue import check_name, entries
 from scans.models import Scan
+from sites.lists.not_judged import empty_counts, not_judged_of
 from sites.models import ListCount, ListResult, ListRun, SiteList
-from sites.models.site_list import ListCounts
+from sites.models.site_list import ListCounts, NotJudged
 from sites.resources import SNAPSHOT
 from website_scan.findings import Severity
 from website_scan.ids import is_id
@@ -29,11 +30,11 @@ from website_scan.scoring import GRADES, mean_grade, rounded
 LETTERS = (*(letter for _, letter in GRADES), "F")
 # Statuses of runs whose statistics represent the whole list, unlike those of cancelled and failed runs.
 WHOLE = (ListRun.Status.COMPLETED, ListRun.Status.PARTIAL)
-# A summary lists only the most frequent tags and the first unreachable sites.
-MAX_TAGS, MAX_UNREACHABLE_SITES = 100, 100
+# A summary lists only the most frequent tags.
+MAX_TAGS = 100
 # All severities, the worst first.
 SEVERITIES = tuple(str(severity) for severity in Severity)
-EMPTY: ListCounts = {"sites": 0, "judged": 0, "scores": {}, "grades": {}, "checks": {}}
+EMPTY = empty_counts()
 
 
 class TypeFigures(TypedDict):
@@ -158,15 +159,17 @@ def figures(run: ListRun, tag: str = "") -> Figures:
 
     Names of sites are left out.
     """
-    data = ListCount.objects.filter(run=run, tag=tag).values_list("data", flat=True).first()
-    counts: ListCounts = data or EMPTY
-    statuses = _results(run, tag).values_list("status", "error_code").annotate(number=Count("id"))
-    numbers = list(statuses.order_by("-number", "error_code"))
-    codes = {code: number for status, code, number in numbers if status == ListResult.Status.FAILED}
+    data = _counts(run, tag)
+    return _figures(run, data, not_judged_of(run, tag, data))
+
+
+def _figures(run: ListRun, data: ListCounts | None, not_judged: NotJudged) -> Figures:
+    counts = data or EMPTY
+    codes = dict(sorted(not_judged["codes"].items(), key=lambda code: (-code[1], code[0])))
     return {
-        "sites": sum(number for _, _, number in numbers),
+        "sites": counts["judged"] + sum(codes.values()) + not_judged["left_out"],
         "judged": counts["judged"],
-        "left_out": sum(number for status, _, number in numbers if status == ListResult.Status.LEFT_OUT),
+        "left_out": not_judged["left_out"],
         "not_reached": {"total": sum(codes.values()), "codes": codes},
         "types": _type_statistics(run, counts),
         "checks": check_statistics(counts["checks"]),
@@ -178,17 +181,19 @@ def summary(run: ListRun, tag: str = "") -> Summary:
 
     With a `tag`, only the sites with this tag are included.
     """
-    failed = _results(run, tag).filter(status=ListResult.Status.FAILED).order_by("position")
+    data = _counts(run, tag)
+    not_judged = not_judged_of(run, tag, data)
+    failed = ListResult.objects.filter(id__in=not_judged["first_failed"]).order_by("position")
     unreached: list[UnreachedSite] = [
         {"url": url, "code": code, "message": message}
-        for url, code, message in failed.values_list("url", "error_code", "error_message")[:MAX_UNREACHABLE_SITES]
+        for url, code, message in failed.values_list("url", "error_code", "error_message")
     ]
-    return {**figures(run, tag), "tags": [] if tag else _tag_statistics(run), "unreached": unreached}
+    tags = [] if tag else _tag_statistics(run)
+    return {**_figures(run, data, not_judged), "tags": tags, "unreached": unreached}
 
 
-def _results(run: ListRun, tag: str) -> QuerySet[ListResult]:
-    results = ListResult.objects.filter(run=run)
-    return results.filter(tags__contains=[tag]) if tag else results
+def _counts(run: ListRun, tag: str) -> ListCounts | None:
+    return ListCount.objects.filter(run=run, tag=tag).values_list("data", flat=True).first()
 
 
 def _type_statistics(run: ListRun, counts: ListCounts) -> dict[str, TypeFigures]:
@@ -289,6 +294,7 @@ def _tag_statistics(run: ListRun) -> list[TagFigures]:
     rows = (
         ListCount.objects.filter(run=run)
         .exclude(tag="")
+        .exclude(data__sites=0)
         .annotate(
             sites=KeyTransform("sites", "data"),
             judged=KeyTransform("judged", "data"),

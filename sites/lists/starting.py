@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import connection, transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 
 from accounts import access, usage
@@ -26,7 +26,7 @@ from scans.visits.overload import AUDIT_SHARE_OF_WAIT_LIMIT, overload_s
 from sites.audits.dispatch import dispatch_pages
 from sites.audits.requests import AuditRequest
 from sites.audits.services import insert_audit, remaining_site_audits
-from sites.lists import counting
+from sites.lists import counting, leaving_out
 from sites.lists.collecting import enqueue_count
 from sites.models import UNFINISHED, Audit, ListResult, ListRun, SiteList
 from website_scan.errors import Refusal
@@ -63,7 +63,7 @@ NEXT = """
         UNION ALL
         SELECT result.*, run.types, run.pages_per_entry
         FROM sites_sitelist AS list
-        JOIN sites_listrun AS run ON run.site_list_id = list.id AND run.status = 'running'
+        JOIN sites_listrun AS run ON run.site_list_id = list.id AND run.status = 'running' AND run.error_code = ''
         CROSS JOIN LATERAL (
             SELECT id, run_id, entry_id IS NULL AS is_gone, addresses, url, starts_at, position FROM sites_listresult
             WHERE site_list_id = list.id AND run_id = run.id AND {is_due}
@@ -97,8 +97,12 @@ class DueResult:
 
 def start_due(now: datetime, has_time: Callable[[], bool]) -> int:
     """Start the due results of all organizations and return their number."""
-    waiting = ListResult.objects.filter(status=ListResult.Status.WAITING, starts_at__lte=now)
-    lists = SiteList.objects.filter(id__in=waiting.values("site_list"))
+    # The waiting results of runs are not read here, because a run may have millions of them.
+    running = ListRun.objects.filter(status=ListRun.Status.RUNNING)
+    single = ListResult.objects.filter(run=None, status=ListResult.Status.WAITING, starts_at__lte=now)
+    lists = SiteList.objects.filter(
+        Q(id__in=running.values("site_list")) | Q(id__in=single.values("site_list")), organization__closed_at=None
+    )
     organizations = list(lists.order_by().values_list("organization_id", flat=True).distinct())
     return sum(
         start_entries(organization_id, timezone.now(), has_time) for organization_id in organizations if has_time()
@@ -312,7 +316,7 @@ def _leave_out_results(organization_id: int, due_result: DueResult, limits: usag
         with transaction.atomic():
             run = counting.lock_run(due_result.run_id) if due_result.run_id is not None else None
             if run is not None:
-                counting.leave_out_waiting(run, refusal, now)
+                leaving_out.leave_out_waiting(run, refusal, now)
             else:
                 single_result = ListResult.objects.filter(id=due_result.result_id, status=ListResult.Status.WAITING)
-                counting.leave_out_results(single_result, refusal, now)
+                leaving_out.leave_out_results(single_result, refusal, now)

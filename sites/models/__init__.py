@@ -14,7 +14,8 @@ from sites.models.audit_finding import AuditFinding, AuditPlace
 from sites.models.badge import Badge
 from sites.models.journey import Journey
 from sites.models.journey_step import JourneyStep
-from sites.models.list_run import ListCount, ListResult, ListRun, ListShare
+from sites.models.list_import import ListImport, ListImportSite
+from sites.models.list_run import ListComparison, ListCount, ListResult, ListRun, ListShare
 from sites.models.maintenance import MaintenanceWindow
 from sites.models.monitor import Monitor, MonitorRun, MonitorState
 from sites.models.site_list import ListEntry, SiteList
@@ -37,8 +38,11 @@ __all__ = [
     "Cause",
     "Journey",
     "JourneyStep",
+    "ListComparison",
     "ListCount",
     "ListEntry",
+    "ListImport",
+    "ListImportSite",
     "ListResult",
     "ListRun",
     "ListShare",

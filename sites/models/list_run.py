@@ -5,7 +5,7 @@ A finished run is also the list's snapshot: its results and counts do not change
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar, TypedDict
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -17,6 +17,20 @@ from scans.models.domain import MAX_ADDRESS_LENGTH
 from sites.models.audit import Audit
 from sites.models.monitor import new_run_id
 from sites.models.site_list import Fact, ListCounts, ListEntry, ResultFinding, SiteList, TypeScores, new_share_id
+
+
+class Insertion(TypedDict):
+    """Progress of the insertion of a run's results, which are inserted in the order of the entries' addresses.
+
+    `of` is the number of all results and `done` that of inserted ones. `address` and `id` are those of the last entry.
+    Entries that were added after `at`, a time in ISO format, are not part of the run.
+    """
+
+    of: int
+    done: int
+    address: str
+    id: str
+    at: str
 
 
 class ListRun(models.Model):
@@ -52,6 +66,8 @@ class ListRun(models.Model):
     left_out = models.PositiveIntegerField(default=0, help_text="Sites that were not looked at.")
     error_code = models.CharField(max_length=40, blank=True, default="")
     error_message = models.TextField(blank=True, default="")
+    # Progress of the insertion of results (`sites.lists.insertion`). None: all results have been inserted.
+    insertion: models.JSONField[Insertion | None, Insertion | None] = models.JSONField(null=True, blank=True)
     # Check IDs in the order of the letters of `ListResult.statuses`. IDs of new checks are appended.
     checks: models.JSONField[list[str], list[str]] = models.JSONField(default=list, blank=True)
 
@@ -132,6 +148,11 @@ class ListResult(TypeScores):
         indexes = [
             models.Index(fields=["run", "position"], name="list_result_of_run"),
             models.Index(
+                fields=["run", "position"],
+                condition=Q(status__in=("failed", "left_out")),
+                name="list_result_not_judged",
+            ),
+            models.Index(
                 fields=["site_list", "starts_at", "position"], condition=Q(status="waiting"), name="list_result_due"
             ),
             models.Index(
@@ -169,6 +190,22 @@ class ListCount(models.Model):
 
     def __str__(self) -> str:
         return f"{self.run_id} {self.tag}".rstrip()
+
+
+class ListComparison(models.Model):
+    """Stored comparison of two large snapshots of a list. `data` is None until a worker has calculated it."""
+
+    id = models.BigAutoField(primary_key=True)
+    run = models.ForeignKey(ListRun, on_delete=models.CASCADE, related_name="comparisons", db_index=False)
+    other = models.ForeignKey(ListRun, on_delete=models.CASCADE, related_name="+")
+    enqueued_at = models.DateTimeField(default=timezone.now)
+    data: models.JSONField[dict[str, Any] | None, dict[str, Any] | None] = models.JSONField(null=True, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "other"], name="list_comparison_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} and {self.other_id}"
 
 
 class ListShare(models.Model):

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.fields.json import KeyTransform
 from django.db.models.functions import MD5, Collate, Left
 from django.utils import timezone
 
@@ -25,6 +26,9 @@ from website_scan.ids import new_id
 # Entries are sorted by the first characters of their URLs, because rows of PostgreSQL's indexes may have 2,704 bytes.
 # The order is that of bytes, so that it does not depend on the database's language.
 SORTED_CHARACTERS = 600
+HTTP_STATUS = KeyTransform("status", "facts")
+# Names of scan types in the names of indexes, which Django limits to 30 characters.
+SHORT_TYPES = {"security": "security", "performance": "speed", "accessibility": "access", "seo": "seo"}
 ENTRY_ADDRESS = Collate(Left("url", SORTED_CHARACTERS), "C")
 
 
@@ -105,11 +109,23 @@ class ResultFinding(TypedDict):
     message: str
 
 
+class NotJudged(TypedDict):
+    """Sites of a finished run that have no score.
+
+    `codes` has the numbers of failed sites by error code. `first_failed` are the IDs of the first failed results.
+    """
+
+    left_out: int
+    codes: dict[str, int]
+    first_failed: list[int]
+
+
 class ListCounts(TypedDict):
     """Statistics of a list run, for all its sites or for the sites with one tag.
 
-    `scores` and `grades` have the number of sites by scan type, then by score (0 to 100, as text) or by grade. `checks`
-    has the numbers of sites `[failed, warned, passed]` by check ID.
+    `sites` are all sites except those that were left out. `scores` and `grades` have the number of sites by scan type,
+    then by score (0 to 100, as text) or by grade. `checks` has the numbers of sites `[failed, warned, passed]` by check
+    ID. `not_judged` is absent until the run ends, and in runs of former releases.
     """
 
     sites: int
@@ -117,6 +133,7 @@ class ListCounts(TypedDict):
     scores: dict[str, dict[str, int]]
     grades: dict[str, dict[str, int]]
     checks: dict[str, list[int]]
+    not_judged: NotRequired[NotJudged]
 
 
 def new_list_id() -> str:
@@ -266,6 +283,19 @@ class ListEntry(TypeScores):
         indexes = [
             models.Index("site_list", ENTRY_ADDRESS, "id", name="list_entry_by_address"),
             GinIndex(fields=["failing"], name="list_entry_failing"),
+            GinIndex(fields=["outcomes"], name="list_entry_outcomes"),
+            GinIndex(fields=["tags"], name="list_entry_tags"),
+            models.Index(fields=["site_list", "state"], name="list_entry_state"),
+            models.Index("site_list", HTTP_STATUS, name="list_entry_http_status"),
+            *(
+                models.Index(fields=["site_list", f"{type}_{value}", "id"], name=f"list_entry_{short}_{value}")
+                for type, short in SHORT_TYPES.items()
+                for value in ("score", "change")
+            ),
+            *(
+                models.Index(fields=["site_list", f"{type}_grade"], name=f"list_entry_{short}_grade")
+                for type, short in SHORT_TYPES.items()
+            ),
             # Index for deletions of results, which set `result` to NULL.
             models.Index(fields=["result"], condition=Q(result__isnull=False), name="list_entry_result"),
         ]

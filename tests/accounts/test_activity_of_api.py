@@ -88,6 +88,9 @@ def test_api_write_is_recorded_with_its_key(
     write("patch", one, path, {"name": "Cities"}, "list.changed")
     write("put", f"{one}/entries", f"{path}/entries", {"entries": [{"url": target}]}, "list.imported")
     write("post", f"{one}/entries", f"{path}/entries", {"entries": [{"url": f"{target}?2"}]}, "list.imported")
+    part = {"entries": [{"url": target}, {"url": f"{target}?3"}]}
+    write("post", f"{one}/entries", f"{path}/entries?import=a", part, "list.imported")
+    write("delete", f"{one}/entries", f"{path}/entries?import=a", None, "list.entries_deleted")
     entry = f"{path}/entries/{ListEntry.objects.earliest('url').id}"
     entry_path = f"{one}/entries/<any:entry_id>"
     write("patch", entry_path, entry, {"note": "Ours"}, "list.entry_changed")

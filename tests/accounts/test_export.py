@@ -110,7 +110,7 @@ def test_each_table_is_exported_or_excluded(db: None) -> None:
     parts = {"AuditPage", "AuditFinding", "AuditPlace", "ListCount", "FormerKey", "Event", "Branding"}
     short = {"IdempotencyRecord", "Mail", "Alert", "Cause"}
     inner = {"ScanCount", "Turn", "MonitorState", "FormerSecret", "DataExport", "DataExportPart", "DataExportChunk"}
-    inner |= {"SiteState", "SiteFinding", "AssessmentCount"}
+    inner |= {"SiteState", "SiteFinding", "AssessmentCount", "ListComparison", "ListImport", "ListImportSite"}
     parts |= {"AssessmentPage", "AssessmentResult", "AssessmentFinding", "AssessmentEvent"}
     tables: set[type[models.Model]] = {Organization}
     while True:

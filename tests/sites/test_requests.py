@@ -16,7 +16,7 @@ from scans.policy import scan_policy
 from scans.requests import InvalidType
 from sites.audits.requests import AuditRequest, AuditRequestSerializer, InvalidPages, targets_of
 from sites.lists import requests as of_lists
-from sites.lists.entries import EntryFilter
+from sites.lists.entry_filters import EntryFilter
 from sites.lists.pages.forms import ListForm
 from sites.monitors import requests as of_monitors
 from sites.monitors.pages.forms import MonitorForm

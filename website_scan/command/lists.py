@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 from website_scan.command.argument_parser import Parser
 from website_scan.command.errors import EXIT_FAILED, ServerRefused, WrongUsage
+from website_scan.command.list_parts import push_sites
 from website_scan.command.output import refuse_unwritable, write_pieces
 from website_scan.command.progress import ProgressLine
 from website_scan.command.remote import ServiceClient, Upload, service_client
@@ -51,13 +52,6 @@ class _List(TypedDict):
 class _Lists(TypedDict):
     lists: list[_List]
     total: int
-
-
-class _Changes(TypedDict):
-    added: int
-    removed: int
-    changed: int
-    unchanged: int
 
 
 class _Run(TypedDict):
@@ -147,8 +141,9 @@ def _push(server: ServiceClient, options: argparse.Namespace) -> int:
         created: _List = server.request("POST", "/v1/lists", {"name": name_or_id, "types": list(map(str, ScanType))})
         site_list = created
     path = f"/v1/lists/{site_list['id']}"
+    progress = ProgressLine(is_quiet=options.quiet)
     try:
-        changes: _Changes = server.request("PUT", f"{path}/entries", upload=Upload(data, media_type, UPLOAD_TIMEOUT_S))
+        changes = push_sites(server, f"{path}/entries", Upload(data, media_type, UPLOAD_TIMEOUT_S), progress)
     except (ServerRefused, KeyboardInterrupt):
         if is_new_list:
             # Delete the new list after a failed upload, because it is empty.

@@ -12,7 +12,8 @@ from infrastructure.web import charts
 from scans.check_catalogue import check_name
 from scans.models import Scan, path_of
 from sites.lists.adoption import adoption, percent, sentence
-from sites.lists.differences import ChangedSite, Difference, ScorePair, diff
+from sites.lists.comparisons import compare
+from sites.lists.differences import ChangedSite, Difference, ScorePair
 from sites.lists.pages.rows import means_of
 from sites.lists.pages.table import CheckChoice, checks_by_type
 from sites.lists.snapshots import previous, snapshots_of
@@ -152,7 +153,7 @@ def adoption_page(site_list: SiteList, newest: ListRun, query: Mapping[str, str]
 
 def comparison(run: ListRun, other: ListRun) -> Comparison:
     """Return the view model that compares the snapshot `run` with the earlier snapshot `other`."""
-    difference = diff(run, other, MAX_SITES)
+    difference = compare(run, other, MAX_SITES)
     counts = {count.run_id: count.data for count in ListCount.objects.filter(run__in=[run, other], tag="")}
     means = [
         {mean.label: (mean.score, mean.grade) for mean in means_of(counts.get(snapshot.id), difference["types"])}

@@ -20,6 +20,7 @@ from infrastructure.api.errors import NotFound
 from reports.page.conformance import ConformanceQuery
 from scans.models import Scan
 from sites.lists import exports, sharing
+from sites.lists.comparisons import NotCompared
 from sites.lists.conformance import TYPE, conformance_of_snapshot
 from sites.lists.conformance_api import FORMATS, conformance_file
 from sites.lists.pages import changes, snapshots
@@ -98,7 +99,11 @@ def list_compare(request: MemberRequest, list_id: str, run_id: str) -> HttpRespo
     others = changes.last_snapshots(run.site_list)
     other = changes.snapshot_to_compare(run, others, request.GET.get("with", ""))
     context: dict[str, Any] = {"section": "lists", "site_list": run.site_list, "run": run, "others": others}
-    context["comparison"] = changes.comparison(run, other) if other else None
+    context |= {"comparison": None, "is_pending": False}
+    try:
+        context["comparison"] = changes.comparison(run, other) if other else None
+    except NotCompared:
+        context["is_pending"] = True
     return render(request, "sites/lists/compare.html", context)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Value
+from django.db.models import Q, Value
 from django.db.models.functions import Substr
 
 from infrastructure.web import keyset
@@ -175,17 +175,18 @@ def sites_failing_check(run: ListRun, query: Mapping[str, str]) -> SitesWithFail
     if check not in run.checks:
         return None
     tag = query.get("tag", "").replace("\0", "")[:60]
-    figures = next((row for row in summary(run, tag)["checks"] if row["check"] == check), None)
-    if figures is None:
+    check_figures = next((row for row in figures(run, tag)["checks"] if row["check"] == check), None)
+    if check_figures is None:
         return None
     letter = Substr("statuses", run.checks.index(check) + 1, 1)
-    rows = ListResult.objects.filter(run=run, status=ListResult.Status.DONE).alias(letter=letter)
-    rows = rows.filter(letter=Value(status[0])).defer("seen", "facts", "statuses")
+    rows = ListResult.objects.filter(run=run).alias(letter=letter).defer("seen", "facts", "statuses")
+    match = Q(status=ListResult.Status.DONE, letter=Value(status[0]))
     if tag:
-        rows = rows.filter(tags__contains=[tag])
+        match &= Q(tags__contains=[tag])
     filters = {"check": check, "status": status} | ({"tag": tag} if tag else {})
-    page = keyset.by_columns(rows, query, columns=["position"], size=SITES_PER_PAGE, filters=filters)
-    return SitesWithFailure(failed_check(figures), _sites(run, check, figures["type"], page.rows), status, page.next)
+    page = keyset.by_columns(rows, query, columns=["position"], size=SITES_PER_PAGE, filters=filters, match=match)
+    sites = _sites(run, check, check_figures["type"], page.rows)
+    return SitesWithFailure(failed_check(check_figures), sites, status, page.next)
 
 
 def _sites(run: ListRun, check: str, type: str, results: Sequence[ListResult]) -> list[SiteWithFailure]:

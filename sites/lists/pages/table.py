@@ -16,8 +16,10 @@ from infrastructure.web import charts
 from infrastructure.web.keyset import EPOCH
 from scans.check_catalogue import check_name, entries
 from scans.models import Scan, path_of
-from sites.lists.entries import EntryFilter, entries_page
+from sites.lists.entries import entries_page
+from sites.lists.entry_filters import EntryFilter
 from sites.lists.pages.states import ENTRY_STATES, State
+from sites.lists.services import MAX_SELECTED_ENTRIES
 from sites.models import Audit, ListCount, ListEntry, SiteList
 from website_scan.json_types import GRADES
 from website_scan.requirements.model import CATEGORY_NAME, is_own_check
@@ -115,11 +117,11 @@ class Column:
 class SiteTable:
     """Page of the table of sites with its filters, links and columns.
 
-    `facts` are names of additional columns.
+    `facts` are names of additional columns. `total` is None if the matching sites were not counted.
     """
 
     rows: list[SiteRow]
-    total: int
+    total: int | None
     previous: str | None
     next: str | None
     filters: Mapping[str, str]
@@ -139,6 +141,11 @@ class SiteTable:
     @property
     def is_filtered(self) -> bool:
         return bool(self.filters)
+
+    @property
+    def can_select_all(self) -> bool:
+        """Return True if an action may apply to all matching sites."""
+        return self.total is not None and self.total <= MAX_SELECTED_ENTRIES
 
     @property
     def has_more_filters(self) -> bool:

@@ -229,9 +229,13 @@ def list_entries(request: MemberRequest, list_id: str) -> HttpResponse:
     if not applies_to_all_matches and not entry_ids:
         messages.error(request, "Select at least one site first.")
         return redirect(back)
-    entries: Q | list[str] = entry_filter.condition if applies_to_all_matches else entry_ids
+    entries: Q | list[str] = entry_filter.condition_in(site_list) if applies_to_all_matches else entry_ids
     if action == "remove":
-        matching = site_list.entries.filter(entries if isinstance(entries, Q) else Q(id__in=entries))
+        try:
+            matching = services.selected_entries(site_list, entries)
+        except InvalidParams as refusal:
+            messages.error(request, f"Nothing was removed. {refusal}")
+            return redirect(back)
         context = {
             "section": "lists",
             "site_list": site_list,
@@ -260,7 +264,7 @@ def _apply_action(request: MemberRequest, site_list: SiteList, action: str, entr
         ids = (
             entries
             if not isinstance(entries, Q)
-            else list(site_list.entries.filter(entries).values_list("id", flat=True))
+            else list(services.selected_entries(site_list, entries).values_list("id", flat=True))
         )
         number = runs.scan_entries(caller=caller, list_id=site_list.id, entry_ids=ids)
         if not number:

@@ -61,6 +61,7 @@ def test_results_are_counted_by_grade(owner: Member) -> None:
     run = FakeWorker(result_by_number).run(towns)
     assert (run.status, run.entries, run.done, run.failed) == ("completed", 9, 6, 3)
     counts_by_tag = {count.tag: count.data for count in run.counts.all()}
+    failed = run.results.filter(status="failed").order_by("position").values_list("id", flat=True)
     histogram = {"60": 1, "61": 1, "63": 1, "64": 1, "66": 1, "67": 1}
     assert counts_by_tag[""] == {
         "sites": 9,
@@ -69,6 +70,7 @@ def test_results_are_counted_by_grade(owner: Member) -> None:
         "grades": {"security": {"D": 6}, "seo": {"D": 6}},
         # HSTS fails on the even numbers of 0, 1, 3, 4, 6 and 7.
         "checks": {"hsts": [3, 0, 3], "caa": [0, 6, 0]},
+        "not_judged": {"left_out": 0, "codes": {"URL_NOT_REACHABLE": 3}, "first_failed": list(failed)},
     }
     assert counts_by_tag["north"]["sites"] == 3
     assert counts_by_tag["north"]["judged"] == 2

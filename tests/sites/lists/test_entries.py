@@ -11,7 +11,8 @@ from urllib.parse import urlencode
 import pytest
 
 from infrastructure.api.errors import InvalidParams
-from sites.lists.entries import ORDERS, SORTS, EntryFilter, entries_page
+from sites.lists.entries import ORDERS, SORTS, entries_page
+from sites.lists.entry_filters import EntryFilter
 from sites.models import SiteList
 from tests.factories import Member
 from tests.queries import counted

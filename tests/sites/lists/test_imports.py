@@ -149,7 +149,8 @@ def test_import_query_count_is_constant(home: Member, cities: SiteList) -> None:
         return len(queries)
 
     queries(range(1))
-    assert queries(range(100, 103)) == queries(range(200, 500))
+    queries(range(95, 100))  # The tags of the list are counted if an import has a new tag.
+    assert queries(range(100, 106)) == queries(range(200, 500))
 
 
 def test_result_survives_its_entry(home: Member, cities: SiteList) -> None:

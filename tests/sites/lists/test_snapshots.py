@@ -15,7 +15,7 @@ from infrastructure.api.errors import NotFound
 from infrastructure.postgresql.statements import fetch
 from scans.check_catalogue import entries
 from sites.lists.adoption import PREDICATES, adoption, percent, sentence
-from sites.lists.differences import diff
+from sites.lists.differences import calculate_difference
 from sites.lists.snapshots import (
     figures,
     find_snapshot,
@@ -184,7 +184,7 @@ def test_difference_query_has_no_nested_loops(home: Member, monkeypatch: pytest.
         return fetch(sql, params)
 
     monkeypatch.setattr("sites.lists.differences.fetch", fetch_and_record_mode)
-    assert diff(after, before)["sites"]["compared"] == 2
+    assert calculate_difference(after, before)["sites"]["compared"] == 2
     assert modes == [[("off",)]] * 3
 
 
@@ -211,7 +211,7 @@ def test_difference_lists_changed_checks(home: Member) -> None:
             SnapshotSite(E, {"security": 1, "seo": 1}, "ffff"),
         ],
     )
-    difference = diff(after, before)
+    difference = calculate_difference(after, before)
     assert difference["sites"] == {
         "compared": 3,
         "better": 1,
@@ -237,7 +237,7 @@ def test_difference_lists_changed_checks(home: Member) -> None:
     assert fewer == {"http-to-https-redirect": (1, 0, 3), "hsts": (2, 1, 3), "title": (1, 0, 3)}
     (more,) = difference["more_failures"]
     assert (more["check"], more["fixed"], more["broken"]) == ("https-available", 0, 1)
-    reversed_difference = diff(before, after)
+    reversed_difference = calculate_difference(before, after)
     assert (reversed_difference["regained"], reversed_difference["sites"]["removed"]) == ([D], 1)
     assert [site["url"] for site in reversed_difference["better"]] == [B]
 
@@ -262,7 +262,7 @@ def test_severe_checks_precede_frequent_ones(home: Member) -> None:
     order = ["https-available", "tls-cert-expiry", "hsts", "caa", "dmarc", "of-an-older-version"]
     assert [check["check"] for check in figures(after)["checks"]][:3] == order[:3]
     assert [check["check"] for check in figures(after)["checks"]][-1] == "of-an-older-version"
-    assert [check["check"] for check in diff(after, before)["more_failures"]][:3] == order[:3]
+    assert [check["check"] for check in calculate_difference(after, before)["more_failures"]][:3] == order[:3]
 
 
 def test_deleted_entry_remains_in_snapshots(home: Member) -> None:
@@ -271,7 +271,7 @@ def test_deleted_entry_remains_in_snapshots(home: Member) -> None:
     after = snapshot(site_list, [SnapshotSite(A, {"seo": 60}, "p")], checks=["title"])
     entry_id = site_list.entries.get().id
     assert home.api.put(f"/v1/lists/{site_list.id}/entries", {"entries": []}).status_code == 200
-    (better,) = diff(after, before)["better"]
+    (better,) = calculate_difference(after, before)["better"]
     assert (better["url"], better["entry_id"]) == (A, entry_id)
     assert figures(after)["judged"] == 1
 
@@ -283,7 +283,7 @@ def test_missing_check_does_not_count_as_fixed(home: Member) -> None:
     )
     # In the later run, `title` has another index, and the last letter is missing.
     after = snapshot(site_list, [SnapshotSite(A, {"seo": 50}, "p")], checks=["title", "h1"])
-    difference = diff(after, before)
+    difference = calculate_difference(after, before)
     assert [failure["check"] for failure in difference["fewer_failures"]] == ["title"]
     assert difference["more_failures"] == []
     assert (difference["checks_added"], difference["checks_removed"]) == (["h1"], ["gone"])
@@ -293,7 +293,7 @@ def test_skipped_check_does_not_count_as_fixed(home: Member) -> None:
     site_list = make_list(home)
     before = snapshot(site_list, [SnapshotSite(A, {"seo": 50}, "f")], checks=["title"], at=NOW - timedelta(days=7))
     after = snapshot(site_list, [SnapshotSite(A, {"seo": 50}, "-")], checks=["title"])
-    assert diff(after, before)["fewer_failures"] == []
+    assert calculate_difference(after, before)["fewer_failures"] == []
 
 
 def test_only_common_types_are_compared(home: Member) -> None:
@@ -301,9 +301,9 @@ def test_only_common_types_are_compared(home: Member) -> None:
     before = snapshot(site_list, [SnapshotSite(A, {"security": 50, "seo": 50}, "")], at=NOW - timedelta(days=7))
     one = snapshot(site_list, [SnapshotSite(A, {"seo": 50}, "")], types=["seo"])
     other = snapshot(site_list, [SnapshotSite(A, {"performance": 50}, "")], types=["performance"])
-    difference = diff(one, before)
+    difference = calculate_difference(one, before)
     assert (difference["types"], difference["sites"]["better"], difference["sites"]["worse"]) == (["seo"], 0, 0)
-    empty_difference = diff(other, before)
+    empty_difference = calculate_difference(other, before)
     assert (empty_difference["types"], empty_difference["sites"]["compared"], empty_difference["fewer_failures"]) == (
         [],
         0,
@@ -341,6 +341,6 @@ def test_snapshot_query_count_is_constant(home: Member) -> None:
         after = snapshot(site_list, sites)
         with counted() as queries:
             summary(after)
-            diff(after, before)
+            calculate_difference(after, before)
         numbers.append(len(queries))
     assert numbers[0] == numbers[1] <= 8

@@ -1,0 +1,11 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("sites", "0029_comparisons_of_snapshots")]
+
+    operations = [
+        migrations.AddField(
+            model_name="listrun", name="insertion", field=models.JSONField(blank=True, null=True)
+        ),
+    ]

@@ -1,0 +1,114 @@
+"""Tests for imports of lists in several parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from accounts.models import Tier
+from sites.lists import importing, part_imports
+from sites.models import ListImport, ListImportSite, SiteList
+from sites.retention import delete_list_imports
+from tests.factories import Member, member_of
+from tests.sites.lists.cast import make_entries, make_list
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def cities(home: Member) -> SiteList:
+    Tier.objects.update(list_entries=1_000, lists=10)
+    site_list = make_list(home)
+    make_entries(site_list, [{"url": f"https://old-{number}.com/"} for number in range(7)])
+    return site_list
+
+
+def send(home: Member, site_list: SiteList, text: str, name: str = "july") -> Any:
+    path = f"/v1/lists/{site_list.id}/entries?import={name}"
+    return home.api.call("POST", path, text.encode(), "text/plain")
+
+
+def finish(home: Member, site_list: SiteList, name: str = "july") -> list[int]:
+    """Finish an import, and return the number of sites that each request has removed."""
+    removed, cursor = [], ""
+    while cursor is not None:
+        answer: Any = home.api.delete(f"/v1/lists/{site_list.id}/entries?import={name}&cursor={cursor}")
+        assert answer.status_code == 200, answer.content
+        removed.append(answer.json()["removed"])
+        cursor = answer.json()["next_cursor"]
+        assert len(removed) < 20
+    return removed
+
+
+def hosts(site_list: SiteList) -> set[str]:
+    site_list.refresh_from_db()
+    found = set(site_list.entries.values_list("host", flat=True))
+    assert site_list.entries_count == len(found)
+    return found
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3, 100])
+def test_import_in_parts_replaces_the_sites(
+    home: Member, cities: SiteList, monkeypatch: pytest.MonkeyPatch, batch: int
+) -> None:
+    monkeypatch.setattr(part_imports, "ENTRIES_PER_REQUEST", batch)
+    monkeypatch.setattr(part_imports, "RECORDS_PER_DELETION", 2)
+    kept = cities.entries.get(host="old-3.com").id
+    assert send(home, cities, "new-1.com\nold-3.com").json() == {"added": 1, "removed": 0, "changed": 0, "unchanged": 1}
+    assert send(home, cities, "new-2.com\nold-6.com").status_code == 200
+    # A part that is sent again changes nothing.
+    assert send(home, cities, "new-2.com\nold-6.com").json()["unchanged"] == 2
+    assert len(hosts(cities)) == 9
+    assert sum(finish(home, cities)) == 5
+    assert hosts(cities) == {"new-1.com", "new-2.com", "old-3.com", "old-6.com"}
+    assert cities.entries.get(host="old-3.com").id == kept
+    assert (ListImport.objects.count(), ListImportSite.objects.count()) == (0, 0)
+
+
+def test_imports_do_not_affect_each_other(home: Member, cities: SiteList) -> None:
+    send(home, cities, "new-1.com", "a")
+    send(home, cities, "new-2.com", "b")
+    finish(home, cities, "b")
+    assert hosts(cities) == {"new-2.com"}
+    assert ListImport.objects.get().name == "a"
+
+
+def test_unknown_import_removes_nothing(home: Member, cities: SiteList) -> None:
+    other = member_of("Other")
+    send(home, cities, "new-1.com", "a")
+    for query in ("import=b", "import=", "", "import=a&cursor=x", "import=%00"):
+        answer = home.api.delete(f"/v1/lists/{cities.id}/entries?{query}")
+        assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_PARAMS"), query
+    assert home.api.delete(f"/v1/lists/{cities.id}/entries?import=a&cursor=ent_{'0' * 22}").status_code == 404
+    assert other.api.delete(f"/v1/lists/{cities.id}/entries?import=a").status_code == 404
+    assert len(hosts(cities)) == 8
+
+
+def test_invalid_part_adds_nothing(home: Member, cities: SiteList) -> None:
+    assert send(home, cities, "new-1.com\nprinter").json()["code"] == "INVALID_ENTRIES"
+    assert not ListImport.objects.exists()
+    assert send(home, cities, "new-1.com", "a%20b").json()["code"] == "INVALID_PARAMS"
+
+
+def test_list_has_few_unfinished_imports(home: Member, cities: SiteList) -> None:
+    for number in range(part_imports.MAX_NAMES):
+        assert send(home, cities, "new.com", f"i{number}").status_code == 200
+    assert send(home, cities, "more.com", "one-more").json()["code"] == "INVALID_PARAMS"
+    assert "more.com" not in hosts(cities)
+    ListImport.objects.filter(name="i1").update(created_at="2020-01-01T00:00:00Z")
+    assert delete_list_imports()
+    assert send(home, cities, "more.com", "one-more").status_code == 200
+
+
+def test_list_with_an_unfinished_import_can_be_deleted(home: Member, cities: SiteList) -> None:
+    send(home, cities, "new-1.com")
+    assert home.api.delete(f"/v1/lists/{cities.id}").status_code == 204
+    assert not ListImportSite.objects.exists()
+
+
+def test_large_list_is_not_replaced_at_once(home: Member, cities: SiteList, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "MAX_REPLACED_ENTRIES", 5)
+    answer = home.api.call("PUT", f"/v1/lists/{cities.id}/entries", b"new.com", "text/plain")
+    assert (answer.status_code, answer.json()["code"]) == (409, "LIST_LIMIT")
+    assert len(hosts(cities)) == 7
