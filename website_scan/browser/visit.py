@@ -99,6 +99,7 @@ class Visit:
     needs_another_load: Callable[[Sequence[Load]], bool] = lambda _loads: False
     ignores_certificate_errors: bool = False  # True if another probe has found an untrusted certificate.
     parts: frozenset[Part] = frozenset(Part)
+    has_pictures: bool = True  # False if no output shows pictures of the page.
     axe_time_limit_s: float = 0.0  # Additional time for axe-core, after `time_limit_s`.
     device: Device = PHONE  # Screen on which the page is loaded.
     axe_devices: tuple[Device, ...] = (PHONE, DESKTOP)  # Screens for axe-core.
