@@ -95,7 +95,7 @@ async def visit_page(
     duration_s = time.monotonic() - began
     if result.problems or (result.screen is not None and judge_screen(result, result.screen).unshown):
         return result
-    while len(again) < visit.again or (visit.again and visit.needs_another_load([result.first, *again])):
+    while visit.continues_after([result.first, *again]):
         if limits.deadline - time.monotonic() < 2 * duration_s or not limits.meter.allows_another_repetition(
             len(again) + 1
         ):

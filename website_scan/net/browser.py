@@ -87,8 +87,8 @@ HEADLESS = (
     "--disable-features=HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,MediaRouter,OptimizationHints,PaintHolding,"
     "PreconnectToSearch,NetworkTimeServiceQuerying,ThirdPartyStoragePartitioning,AvoidCorsURLLoaderRestartOnRedirect,"
     "AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose",
-    # The network service has no sandbox on Linux, so a process of its own would only cost time and memory. A crash of it
-    # ends the browser now, which is replaced; the load has failed in any case.
+    # The network service has no sandbox on Linux, so a process of its own would only cost time and memory. If it
+    # crashes, the browser ends and is replaced. The load would have failed in any case.
     "--enable-features=CDPScreenshotNewSurface,NetworkServiceInProcess2",
     "--disable-hang-monitor",
     "--disable-prompt-on-repost",
