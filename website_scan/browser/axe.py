@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -139,6 +140,18 @@ async def run_axe(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _ShortenedRun:
+    """Run of axe-core in a frame that has left out rules whose results seem to be those of the width before.
+
+    `number` is the position of its partial result; None for the top frame.
+    """
+
+    world: int
+    context: Any
+    number: int | None
+
+
 class _AxeRun:
     def __init__(self, cdp: Target, max_rules_s: float) -> None:
         self._cdp = cdp
@@ -147,10 +160,12 @@ class _AxeRun:
         self.unfinished: dict[str, bool] = {}
         # Isolated worlds with axe-core by frame ID.
         self._worlds: dict[str, int] = {}
-        self._frames = 0
+        # Frames on the current width: their IDs, or None if axe-core does not run there.
+        self._frame_ids: list[str | None] = []
+        self._frames_before: list[str | None] = []
+        self._shortened: list[_ShortenedRun] = []
         # axe-core merges the frames' results in this order.
         self._partial_results: list[str | None] = []
-        self.untested_frames = 0
 
     async def show_on(self, device: Device) -> None:
         """Show the page on another screen, and wait until its layout and scripts have followed."""
@@ -166,23 +181,38 @@ class _AxeRun:
 
     async def judge(self, width: int) -> Mapping[str, Any]:
         """Judge the page on its current width, and return the merged results of all widths so far."""
-        self._frames, self._partial_results, self.untested_frames = 0, [], 0
+        self._frames_before, self._frame_ids = self._frame_ids, []
+        self._partial_results, self._shortened = [], []
         top = await self.run_in_frame(await self._top_frame(), {"include": [], "exclude": []}, depth=0)
         if top is None:
             raise BrowserFailed(f"{AXE_FAILED}.")
+        # Rules that compare elements of all frames have the same results only if all frames are the same.
+        is_shortened = len(self._shortened) == self._judged_frames and self._frame_ids == self._frames_before
+        if not is_shortened:
+            for run in self._shortened:
+                await self._run_other_rules(run)
         result: Mapping[str, Any] = await self.call(
-            top, read_script("axe_finish.js"), OPTIONS, self._partial_results, width
+            top, read_script("axe_finish.js"), OPTIONS, self._partial_results, width, is_shortened
         )
         return result
+
+    @property
+    def _judged_frames(self) -> int:
+        return len(self._frame_ids) - self.untested_frames
+
+    @property
+    def untested_frames(self) -> int:
+        """Return the number of frames in which axe-core has not run on the current width."""
+        return self._frame_ids.count(None)
 
     async def run_in_frame(self, frame_id: str, context: Any, depth: int) -> int | None:
         """Run axe-core in a frame and its child frames.
 
         Returns the isolated world's ID; None beyond a frame limit.
         """
-        if self._frames >= MAX_FRAMES or depth > MAX_FRAME_DEPTH:
+        if self._judged_frames >= MAX_FRAMES or depth > MAX_FRAME_DEPTH:
             return None
-        self._frames += 1
+        self._frame_ids.append(frame_id)
         milliseconds = 1000 * self._frame_time_s(depth)
         id = self._worlds.get(frame_id)
         if id is None:
@@ -199,6 +229,8 @@ class _AxeRun:
         if result["customElements"]:
             result["partial"] = await self._judge_custom_elements(id, context, is_top=is_top)
         self.unfinished |= await self.call(id, "() => globalThis.__unfinished()")
+        if result["isShortened"]:
+            self._shortened.append(_ShortenedRun(id, context, len(self._partial_results) if depth else None))
         if depth:
             self._partial_results.append(result["partial"])
         for frame in result["frames"]:
@@ -207,9 +239,19 @@ class _AxeRun:
             if child is not None:
                 child_isolated_world = await self.run_in_frame(child, frame["context"], depth + 1)
             if child_isolated_world is None:
-                self.untested_frames += 1
+                self._frame_ids.append(None)
                 self._partial_results.append(None)
         return id
+
+    async def _run_other_rules(self, run: _ShortenedRun) -> None:
+        """Run the rules that a shortened run has left out."""
+        is_top = run.number is None
+        milliseconds = 1000 * self._frame_time_s(depth=0 if is_top else 1)
+        await self.call(run.world, "(milliseconds) => globalThis.__allowTime(milliseconds)", milliseconds)
+        partial = await self.call(run.world, read_script("axe_rest.js"), OPTIONS, run.context, is_top)
+        self.unfinished |= await self.call(run.world, "() => globalThis.__unfinished()")
+        if run.number is not None:
+            self._partial_results[run.number] = partial
 
     async def _create_world(self, frame_id: str) -> int:
         """Create an isolated world of the frame with axe-core, and return its ID."""

@@ -4,9 +4,17 @@
 
   // CSS Color 4, 4.4 "Missing Color Components": `none` is shown as 0. Browsers keep it in computed colours, and axe-core cannot
   // calculate with it.
+  // Parsing is slow, and most elements have one of a few colours.
+  const MAX_COLOURS = 1000;
+  const parsed = new Map();
   const {parseString} = Color.prototype;
-  Color.prototype.parseString = function parseWithoutNone(text) {
-    return parseString.call(this, /\(.*\bnone\b/i.test(text) ? text.replace(/\bnone\b/gi, '0') : text);
+  Color.prototype.parseString = function parseOnce(text) {
+    const known = parsed.get(text);
+    if (known) return Object.assign(this, known);
+    parseString.call(this, /\(.*\bnone\b/i.test(text) ? text.replace(/\bnone\b/gi, '0') : text);
+    const {r, g, b, alpha} = this;
+    if (parsed.size < MAX_COLOURS) parsed.set(text, {r, g, b, alpha});
+    return this;
   };
 
   // Cues of links besides colour (WCAG 1.4.1, techniques G182 and G183).

@@ -1,9 +1,9 @@
 // Merges the partial results of frames, and of the widths of the page so far, into one result, reduced to the fields of a
 // report.
-(async (options, parts, width) => {
+(async (options, parts, width, isShortened) => {
   const NODES = 20;
   const PAIRS = 100;
-  if (!parts.length) axe.setup(); // axe-core needs its tree to compute the selectors that axe_run.js left out
+  axe.setup(); // axe-core needs its tree to compute the selectors that axe_run.js left out
   const partials = [globalThis.__partial, ...parts.map((part) => part && JSON.parse(part))];
   const results = await axe.finishRun(partials, {...options, elementRef: true});
   axe.teardown(); // before the run on another width
@@ -13,7 +13,7 @@
   }
   // Not in this world itself, which an earlier state of the same document may have used.
   const earlier = __scan.runs ?? [];
-  if (__scan.isPartial) {
+  if (isShortened) {
     // Rules that were not run again have the results of the width before.
     for (const kind of ['violations', 'incomplete', 'passes', 'inapplicable']) {
       results[kind].push(...earlier.at(-1)[kind].filter(({id}) => !__scan.measures(id)));

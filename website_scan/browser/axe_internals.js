@@ -77,9 +77,9 @@
   axe.configure({checks: [{id: 'no-implicit-explicit-label', evaluate: differsInName}]});
   const scan = {
     // Remembers the element of a result, which axe-core otherwise describes by selectors only.
-    toSpec: (described, isPlain) => {
-      if (isPlain) Object.assign(described.spec, scan.selectors.get(described.element));
-      const spec = isPlain ? described : described.toJSON();
+    toSpec: (described, isTop) => {
+      if (isTop) Object.assign(described.spec, scan.selectors.get(described.element));
+      const spec = isTop ? described : described.toJSON();
       elements.set(spec, described.element);
       return spec;
     },
@@ -87,6 +87,8 @@
     selectors: new WeakMap(),
     customElements: [],
     rules: [],
+    // The rules that axe-core has run on the first width.
+    ruleIds: [],
     // Returns the number of custom elements that matter to the results.
     collect: (partial) => {
       const found = new Set();

@@ -4,9 +4,10 @@
 (() => {
   // Rules that measure sizes, positions, fonts or colours, or for which axe-core takes a table for a layout by its size.
   const MEASURES = new Set([
-    'bypass', 'color-contrast', 'css-orientation-lock', 'empty-table-header', 'label-content-name-mismatch',
-    'link-in-text-block', 'p-as-heading', 'scope-attr-valid', 'scrollable-region-focusable', 'skip-link',
-    'table-duplicate-name', 'table-fake-caption', 'target-size', 'td-has-header', 'td-headers-attr', 'th-has-data-cells',
+    'bypass', 'color-contrast', 'css-orientation-lock', 'empty-table-header', 'frame-focusable-content',
+    'label-content-name-mismatch', 'link-in-text-block', 'p-as-heading', 'scope-attr-valid', 'scrollable-region-focusable',
+    'skip-link', 'table-duplicate-name', 'table-fake-caption', 'target-size', 'td-has-header', 'td-headers-attr',
+    'th-has-data-cells',
   ]);
   const {dom} = axe.commons;
   let seenBefore = '';

@@ -10,20 +10,19 @@
     axe.teardown();
     axe.setup();
   }
-  // axe-core would compute selectors for every node of every passed rule, which takes most of the time on a large page.
-  // Without frames the nodes need not be serialized, so axe_finish.js computes selectors only for nodes in a report.
-  const isPlain = isTop && !frames.length;
-  axe.utils.nodeSerializer.update({toSpec: (element) => __scan.toSpec(element, isPlain)});
-  // Frames and custom elements would need a decision for all frames, and results from before they were judged again.
-  const isSame = isPlain && __scan.looksTheSame(axe._tree[0]) && !__scan.customElements.length;
-  const rules = isSame ? globalThis.__partial.results.map(({id}) => id).filter(__scan.measures) : [];
-  const runOnly = isSame ? {runOnly: {type: 'rule', values: rules}} : {};
+  // axe-core would compute selectors for every node of every passed rule, which takes most of the time on a large page. The
+  // nodes of the top frame need not be serialized, so axe_finish.js computes selectors only for nodes in a report.
+  axe.utils.nodeSerializer.update({toSpec: (element) => __scan.toSpec(element, isTop)});
+  // Results from before custom elements were judged again cannot be used on another width.
+  const isSame = __scan.looksTheSame(axe._tree[0]) && !__scan.customElements.length;
+  const runOnly = isSame ? {runOnly: {type: 'rule', values: __scan.ruleIds.filter(__scan.measures)}} : {};
   const partial = await axe.runPartial(context, {...options, ...runOnly});
   globalThis.__partial = partial;
-  __scan.isPartial = isSame;
+  if (!isSame) __scan.ruleIds = partial.results.map(({id}) => id);
   return {
     frames: frames.map((frame) => ({selector: frame.frameSelector, context: frame.frameContext})),
     partial: isTop ? null : JSON.stringify(partial),
     customElements: __scan.collect(partial),
+    isShortened: isSame,
   };
 })

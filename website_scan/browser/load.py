@@ -27,6 +27,7 @@ from website_scan.browser.mixed_requests import MixedRequestRecorder
 from website_scan.browser.navigation import Navigations
 from website_scan.browser.network_log import NetworkLog
 from website_scan.browser.pictures import (
+    COLOUR_ENCODINGS,
     PICTURE_TIMEOUT_S,
     SCREENSHOT_ENCODINGS,
     Filmstrip,
@@ -94,7 +95,7 @@ async def visit_page(
     duration_s = time.monotonic() - began
     if result.problems or (result.screen is not None and judge_screen(result, result.screen).unshown):
         return result
-    while len(again) < visit.again or (visit.again and visit.needs_another_load([result.first, *again])):
+    while visit.continues_after([result.first, *again]):
         if limits.deadline - time.monotonic() < 2 * duration_s or not limits.meter.allows_another_repetition(
             len(again) + 1
         ):
@@ -217,15 +218,15 @@ class PageLoad:
                 )
         if not is_full:
             return BrowserLoad(self._product, first)
-        parts = self._visit.parts
+        parts, has_pictures = self._visit.parts, self._visit.has_pictures
         files = await self._collect_part("files", self._coverage.stop(self._cdp)) if Part.COVERAGE in parts else None
         layout = await self._collect_part("layout", self._read_layout()) if Part.LAYOUT in parts else None
-        elements = select_first_screen_elements(first, layout) if Part.LAYOUT in parts else []
+        elements = select_first_screen_elements(first, layout) if Part.LAYOUT in parts and has_pictures else []
         # A session without an emulated screen takes smaller pictures.
         self._camera = await self._await_before_deadline(context.open_session())
-        picture = await self._collect_part(
-            "first_screen", take_first_screen(self._camera, self._world, elements, SCREENSHOT_ENCODINGS)
-        )
+        encodings = SCREENSHOT_ENCODINGS if has_pictures else COLOUR_ENCODINGS
+        taking = take_first_screen(self._camera, self._world, elements, encodings)
+        picture = await self._collect_part("first_screen", taking)
         screen, picture = await self._collect_part(
             "screen", self._complete_visible_content(first_screen_content, picture, elements)
         ) or (None, picture)
@@ -239,7 +240,7 @@ class PageLoad:
             layout=layout,
             files=tuple(files) if files is not None else None,
             axe=axe,
-            first_screen=picture,
+            first_screen=picture if has_pictures else None,
             frames=film.frames(first, vitals["began"]) if film else (),
             screen=screen,
             console_errors=tuple(self._console.errors),
@@ -249,7 +250,10 @@ class PageLoad:
             mixed_requests=self._mixed_requests.requests,
             problems=dict(self._problems),
         )
-        if not (reported := select_axe_elements(axe)) or self._remaining_s() < PICTURE_TIMEOUT_S:
+        if (
+            not (reported := select_axe_elements(axe) if has_pictures else [])
+            or self._remaining_s() < PICTURE_TIMEOUT_S
+        ):
             return result
         self._limits.save_evidence(result)
         whole = await self._collect_part("page_picture", take_page_picture(self._camera, self._world, reported))
@@ -340,12 +344,12 @@ class PageLoad:
     async def _complete_visible_content(
         self, screen: Screen, picture: PagePicture | None, elements: Sequence[str]
     ) -> tuple[Screen, PagePicture | None]:
-        """Check the screenshot for visible content.
-
-        Returns the visible content, with `is_plain` for a blank page, and the last screenshot.
-        """
+        """Return the visible content, with `is_plain` for a blank screenshot, and the last screenshot."""
         if not await self._has_one_colour(picture):
             return self._content_wait.record_wait(screen), picture
+        if not self._visit.has_pictures:
+            # The first picture has a low quality, which may hide pale content.
+            picture = await take_first_screen(self._camera, self._world, elements, SCREENSHOT_ENCODINGS)
         while not self._content_wait.is_wait_over() and await self._has_one_colour(picture):
             await asyncio.sleep(SCREEN_POLL_INTERVAL_S)
             picture = await take_first_screen(self._camera, self._world, elements, SCREENSHOT_ENCODINGS)

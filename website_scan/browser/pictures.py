@@ -51,6 +51,8 @@ class Encoding(NamedTuple):
 
 
 SCREENSHOT_ENCODINGS = (Encoding("webp", 60, 500_000), Encoding("webp", 25, 500_000))
+# For the question whether the screen has a single colour.
+COLOUR_ENCODINGS = (Encoding("jpeg", 30, 1_000_000),)
 PAGE_ENCODINGS = (Encoding("webp", 50, MAX_PAGE_PICTURE_BYTES), Encoding("webp", 20, MAX_PAGE_PICTURE_BYTES))
 
 

@@ -64,8 +64,9 @@ def load_in_browser(
 ) -> BrowserLoad:
     """Load the page in a browser behind its own proxy.
 
-    Performance scans load it repeatedly. If scans of performance or SEO judge it, it is loaded on a phone. Raises
-    `BrowserFailed`. A page that is not HTML is not loaded: a browser would show nothing of it.
+    Performance scans load it repeatedly if further loads could change a verdict. If scans of performance or SEO judge
+    it, it is loaded on a phone. Raises `BrowserFailed`. A page that is not HTML is not loaded: a browser would show
+    nothing of it.
     """
     if not page.is_html:
         return NOTHING
@@ -88,6 +89,7 @@ def load_in_browser(
                 axe_time_limit_s=max(0.0, network.remaining_s * AXE_TIME_SHARE - time_limit_s),
                 again=FURTHER_LOADS if ScanType.PERFORMANCE in types else 0,
                 needs_another_load=repetition.needs_another_load if repetition else lambda _loads: False,
+                is_one_load_enough=repetition.is_one_load_enough if repetition else lambda _load: False,
                 ignores_certificate_errors=not is_trusted,
                 parts=parts_for_scan_types(types),
                 device=device_of_width(viewing.widths[0]) if types.isdisjoint(JUDGED_ON_PHONES) else PHONE,

@@ -88,7 +88,8 @@ class Visit:
 
     Examples are the page's URL and the parts of the evidence to gather. `again` is the minimum number of further loads,
     to measure how much the figures vary. If `again` is above 0, all loads are traced for the main thread's tasks, which
-    nothing else needs, and the page is loaded again as long as `needs_another_load` returns True for its loads.
+    nothing else needs, and the page is loaded again as long as `needs_another_load` returns True for its loads. It is
+    not loaded again at all if `is_one_load_enough` returns True for the first load.
     """
 
     url: str
@@ -97,20 +98,29 @@ class Visit:
     time_limit_s: float
     again: int = 0
     needs_another_load: Callable[[Sequence[Load]], bool] = lambda _loads: False
+    is_one_load_enough: Callable[[Load], bool] = lambda _load: False
     ignores_certificate_errors: bool = False  # True if another probe has found an untrusted certificate.
     parts: frozenset[Part] = frozenset(Part)
+    has_pictures: bool = True  # False if no output shows pictures of the page.
     axe_time_limit_s: float = 0.0  # Additional time for axe-core, after `time_limit_s`.
     device: Device = PHONE  # Screen on which the page is loaded.
     axe_devices: tuple[Device, ...] = (PHONE, DESKTOP)  # Screens for axe-core.
     color_scheme: str = "light"
     credentials: OriginCredentials | None = None
 
+    def continues_after(self, loads: Sequence[Load]) -> bool:
+        """Return True if the page has to be loaded again after these loads."""
+        if not self.again or (len(loads) == 1 and self.is_one_load_enough(loads[0])):
+            return False
+        return len(loads) <= self.again or self.needs_another_load(loads)
+
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """Decision whether to load the page again, based on the loads so far."""
+    """Decisions whether to load the page again: after the loads so far, and after the first one."""
 
     needs_another_load: Callable[[Sequence[Load]], bool]
+    is_one_load_enough: Callable[[Load], bool]
 
 
 @dataclass(frozen=True, slots=True)

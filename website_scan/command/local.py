@@ -8,11 +8,14 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from website_scan import settings as scanning
+from website_scan.browser.pictureless import PicturelessBrowser
+from website_scan.browser.visit import Browser
 from website_scan.command.access import allow_option_hint, network_policy
 from website_scan.command.additional_checks import additional_checks
 from website_scan.command.arguments import Options
 from website_scan.command.credentials import credentials_by_origin, has_credentials
 from website_scan.command.errors import WrongUsage
+from website_scan.command.formats import WITH_PICTURES
 from website_scan.command.gate import CommandReport
 from website_scan.command.progress import ProgressLine
 from website_scan.command.scanned_reports import scanned_report
@@ -117,11 +120,19 @@ def _visit(
         network,
         time_limit_s=scanning.SCAN_TIME_LIMIT_S,
         progress=show,
-        browser=browser(),
+        browser=_browser_for(options),
         shared=shared,
         viewing=options.viewing,
         extension=additional_checks(options.requirements, uses_plug_ins=options.uses_plug_ins),
     )
+
+
+def _browser_for(options: Options) -> Browser | None:
+    """Return the browser of this process. It takes pictures only if an output shows them."""
+    warm = browser()
+    if warm is None or any(output.format in WITH_PICTURES for output in options.outputs):
+        return warm
+    return PicturelessBrowser(warm)
 
 
 @cache

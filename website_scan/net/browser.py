@@ -87,7 +87,9 @@ HEADLESS = (
     "--disable-features=HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,MediaRouter,OptimizationHints,PaintHolding,"
     "PreconnectToSearch,NetworkTimeServiceQuerying,ThirdPartyStoragePartitioning,AvoidCorsURLLoaderRestartOnRedirect,"
     "AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose",
-    "--enable-features=CDPScreenshotNewSurface",
+    # The network service has no sandbox on Linux, so a process of its own would only cost time and memory. If it
+    # crashes, the browser ends and is replaced. The load would have failed in any case.
+    "--enable-features=CDPScreenshotNewSurface,NetworkServiceInProcess2",
     "--disable-hang-monitor",
     "--disable-prompt-on-repost",
     "--metrics-recording-only",

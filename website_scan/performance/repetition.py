@@ -10,12 +10,25 @@ from collections.abc import Sequence
 
 from website_scan.browser.evidence import Load, Task
 from website_scan.browser.stability import LONG_TASK_S, are_loads_stable, was_starved
-from website_scan.performance.vitals import FCP_S, LCP_S, TBT_S, MarkupFacts, Measured, vitals
+from website_scan.performance.vitals import (
+    CLS,
+    FCP_S,
+    LCP_S,
+    MAIN_THREAD_TIME_S,
+    SCRIPT_TIME_S,
+    SPEED_INDEX_S,
+    TBT_S,
+    MarkupFacts,
+    Measured,
+    vitals,
+)
 
 MAX_LOADS_UNTIL_STABLE = 4
 MAX_LOADS = 6
 # Factors by which another load may be faster, on an idle and on a fully busy machine.
 NOISE_FACTOR, STARVED_NOISE_FACTOR = 1.05, 1.25
+# The Speed Index of a film that misses frames was a third of that of other loads (ADR 6).
+MISSED_FRAMES_FACTOR = 3
 
 
 def needs_another_load(loads: Sequence[Load], markup: MarkupFacts) -> bool:
@@ -23,6 +36,30 @@ def needs_another_load(loads: Sequence[Load], markup: MarkupFacts) -> bool:
     if len(loads) < MAX_LOADS_UNTIL_STABLE and not are_loads_stable(loads):
         return True
     return len(loads) < MAX_LOADS and _may_pass_in_another_load(loads, markup)
+
+
+def is_one_load_enough(load: Load, markup: MarkupFacts) -> bool:
+    """Return True if the figures of the first load are within all limits, whatever further loads measure.
+
+    Further loads only lower the figures that count, except for the Speed Index.
+    """
+    measured = vitals([load], markup)
+    paints = (measured.fcp, measured.lcp, measured.tbt)
+    return (
+        measured.is_complete
+        and bool(load.main_thread.tasks)
+        and not was_starved([load])
+        and not long_tasks_of([load])
+        and all(_is_within(metric, limits[0]) for metric, limits in zip(paints, (FCP_S, LCP_S, TBT_S), strict=True))
+        and _is_within(measured.speed_index, SPEED_INDEX_S[0] / MISSED_FRAMES_FACTOR)
+        and measured.cls.value <= CLS[0]
+        and measured.script_s <= SCRIPT_TIME_S[0]
+        and measured.main_thread_s <= MAIN_THREAD_TIME_S[0]
+    )
+
+
+def _is_within(metric: Measured | None, limit: float) -> bool:
+    return metric is not None and metric.value <= limit
 
 
 def long_tasks_of(loads: Sequence[Load]) -> list[Task]:

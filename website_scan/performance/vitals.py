@@ -23,6 +23,7 @@ from website_scan.performance.slow_link import Arrival, parsing_delay_s, simulat
 
 # Lighthouse's control points for phones: a good value and the web's median.
 FCP_S, LCP_S, TBT_S, CLS, SPEED_INDEX_S = (1.8, 3.0), (2.5, 4.0), (0.2, 0.6), (0.1, 0.25), (3.4, 5.8)
+SCRIPT_TIME_S, MAIN_THREAD_TIME_S = (1.282, 3.5), (2.017, 4.0)
 # Limits of session windows of layout shifts (web.dev, "Cumulative Layout Shift").
 SESSION_WINDOW_GAP_S, SESSION_WINDOW_S = 1.0, 5.0
 # Paints that follow the first paint within this time count as part of the first paint.

@@ -14,8 +14,9 @@ from website_scan.browser import load as loading
 from website_scan.browser import pictures
 from website_scan.browser.devtools import ProtocolError
 from website_scan.browser.evidence import Box, BrowserLoad
+from website_scan.browser.pictureless import PicturelessBrowser
 from website_scan.browser.pictures import MAX_FRAMES, MAX_PAGE_PICTURE_BYTES, choose_frames
-from website_scan.browser.visit import Part, Visit
+from website_scan.browser.visit import Browser, Part, Visit
 from website_scan.browser.warm import WarmBrowser
 from website_scan.net.browser import find_browser, sandbox_problem
 from website_scan.net.client import Network
@@ -67,6 +68,8 @@ ROUTES = {
         "<script>let px = 0; setInterval(() => { gap.style.height = `${px += 7}px` }, 3)</script>"
     ),
     "/wider-than-the-screen": page(at(1000, 500), viewport=""),
+    "/blank": page('<p style="color: #fff">Hello'),
+    "/pale": page('<p style="color: #fff">Hello</p><div style="background: #f2f2f2; height: 60px; width: 90px"></div>'),
     "/dot.png": Answer(b"", status=404),
 }  # fmt: skip
 VISIBLE_BOXES = {
@@ -95,7 +98,7 @@ def browser() -> Iterator[WarmBrowser]:
         yield running
 
 
-def visit(browser: WarmBrowser, url: str, *parts: Part) -> BrowserLoad:
+def visit(browser: Browser, url: str, *parts: Part) -> BrowserLoad:
     with Network(POLICY, time_limit_s=MAX_WAIT_S) as network, BrowserProxy(network) as proxy:
         return browser.load(Visit(url, proxy, POLICY.user_agent, MAX_WAIT_S, parts=frozenset(parts)))
 
@@ -130,6 +133,26 @@ def test_invisible_element_gets_no_box(browser: WarmBrowser, site: Site, name: s
     assert load.axe
     if "image-alt" in load.axe.violations:
         assert image_box(load) is None
+
+
+def test_pictureless_browser_has_the_same_results(browser: WarmBrowser, site: Site) -> None:
+    usual = visit(browser, f"{site.url}/below", Part.AXE, Part.LAYOUT)
+    pictureless = visit(PicturelessBrowser(browser), f"{site.url}/below", Part.AXE, Part.LAYOUT)
+    assert usual.first_screen
+    assert usual.page_picture
+    assert (pictureless.first_screen, pictureless.page_picture) == (None, None)
+    assert (pictureless.axe, pictureless.problems) == (usual.axe, {})
+    assert pictureless.layout == usual.layout
+
+
+@pytest.mark.parametrize(("name", "is_plain"), [("blank", True), ("pale", False), ("below", False)])
+def test_pictureless_browser_notices_a_blank_page(
+    browser: WarmBrowser, site: Site, name: str, *, is_plain: bool
+) -> None:
+    for each_browser in (browser, PicturelessBrowser(browser)):
+        screen = visit(each_browser, f"{site.url}/{name}").screen
+        assert screen
+        assert screen.is_plain == is_plain
 
 
 @pytest.mark.parametrize("fault", ["refused", "dies"])

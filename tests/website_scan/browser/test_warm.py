@@ -346,6 +346,23 @@ def test_repeated_loads_have_an_empty_cache(browser: WarmBrowser, site: Site) ->
     assert all(further_load.main_thread.tasks and further_load.progress for further_load in loads)
 
 
+@pytest.mark.parametrize("is_enough", [True, False])
+def test_page_is_loaded_once_if_one_load_is_enough(browser: WarmBrowser, site: Site, *, is_enough: bool) -> None:
+    with Network(POLICY, time_limit_s=MAX_WAIT_S) as network, BrowserProxy(network) as proxy:
+        url = f"{site.url}/plain"
+        loaded = browser.load(
+            Visit(
+                url,
+                proxy,
+                POLICY.user_agent,
+                MAX_WAIT_S,
+                again=1,
+                is_one_load_enough=lambda load: is_enough and bool(load.main_thread.tasks),
+            )
+        )
+    assert len(loaded.loads) == (1 if is_enough else 2)
+
+
 def test_browser_gets_no_secrets_from_the_environment(
     browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

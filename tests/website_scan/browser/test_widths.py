@@ -188,15 +188,48 @@ CHANGING = {
         "@media (min-width: 701px) { .t { width: 100%; border-collapse: collapse } .t td { border: 1px solid } }",
     ),
 }
+FRAME = """<iframe title="Prices" width="300" height="100" srcdoc="<!doctype html><html lang=en><title>Prices</title>
+<style>@media (min-width: 701px) { .narrow { display: none } }</style><h3>Prices</h3>%s<img src=1.png>"></iframe>"""
+# Pages with frames, and True if only some of the frames are different on the second width.
+WITH_FRAMES: Mapping[str, tuple[str, bool]] = {
+    "frames-without-change": (page(FRAME % ""), False),
+    "page-changes": (page(f"<h2 class=narrow>Teas</h2>{FRAME % ''}<h4>Sencha</h4>"), True),
+    "frame-changes": (
+        page(
+            FRAME.replace("<iframe", "<iframe style='width: 100%%'") % "<h4 class=narrow>Sencha</h4>" + "<h6>Uji</h6>"
+        ),
+        True,
+    ),
+    "frame-appears": (page(FRAME % "" + (FRAME % "<input>").replace("<iframe", "<iframe class=wide")), True),
+    "frame-disappears": (page(FRAME % "" + (FRAME % "<input>").replace("<iframe", "<iframe class=narrow")), True),
+}
 FULL_RUN = ("const isSame = seen === seenBefore && !hasChanged;", "const isSame = false;")
 
 
-@pytest.mark.parametrize("name", [*CHANGING, *PAGES])
+@pytest.mark.parametrize("name", WITH_FRAMES)
+def test_rules_are_skipped_if_no_frame_has_changed(
+    browser: WarmBrowser, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rules that are left out run afterwards if another frame is different."""
+    scripts: list[str] = []
+
+    def record_script(script: str) -> str:
+        scripts.append(script)
+        return read_script(script)
+
+    monkeypatch.setattr(axe_runner, "read_script", record_script)
+    with Site({"/": Answer(WITH_FRAMES[name][0])}) as site:
+        load(browser, f"{site.url}/")
+    assert scripts.count("axe_run.js") >= 3
+    assert ("axe_rest.js" in scripts) == WITH_FRAMES[name][1]
+
+
+@pytest.mark.parametrize("name", [*CHANGING, *PAGES, *WITH_FRAMES])
 def test_results_are_those_of_a_full_run_on_each_width(
     browser: WarmBrowser, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second width skips rules whose results cannot differ."""
-    markup = CHANGING[name] if name in CHANGING else PAGES[name][0]
+    markup = CHANGING[name] if name in CHANGING else {**PAGES, **WITH_FRAMES}[name][0]
     with Site({"/": Answer(markup), "/image-on-both": Answer(PAGES["image-on-both"][0])}) as site:
         usual = load(browser, f"{site.url}/").axe
 
@@ -206,5 +239,10 @@ def test_results_are_those_of_a_full_run_on_each_width(
             return text.replace(*FULL_RUN)
 
         monkeypatch.setattr(axe_runner, "read_script", read_full)
-        full = load(browser, f"{site.url}/").axe
+        # The runner reads these scripts only once in a process.
+        axe_runner._corrected_axe_source.cache_clear()
+        try:
+            full = load(browser, f"{site.url}/").axe
+        finally:
+            axe_runner._corrected_axe_source.cache_clear()
         assert usual == full

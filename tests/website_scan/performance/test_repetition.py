@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
-from tests.website_scan.browser.loads import load
-from website_scan.browser.evidence import Load, MainThread, Task
+from tests.website_scan.browser.loads import document_request, largest_paint, load, request
+from website_scan.browser.evidence import LayoutShift, Load, MainThread, Progress, Task
 from website_scan.browser.stability import PHONE_SLOWDOWN
-from website_scan.performance.repetition import MAX_LOADS, MAX_LOADS_UNTIL_STABLE, long_tasks_of, needs_another_load
+from website_scan.performance.repetition import (
+    MAX_LOADS,
+    MAX_LOADS_UNTIL_STABLE,
+    is_one_load_enough,
+    long_tasks_of,
+    needs_another_load,
+)
 from website_scan.performance.vitals import MarkupFacts, vitals
 
 BUSY = 2.0  # A starved browser waits twice as long for a processor as it runs.
@@ -66,3 +75,33 @@ def test_loading_ends_after_six_loads() -> None:
 def test_load_with_fewest_long_tasks_counts() -> None:
     loads = [load_with_tasks(0.06, 0.07), load_with_tasks(0.08, 0.02), load()]
     assert [task.processor_s for task in long_tasks_of(loads)] == [0.08]
+
+
+HERO = request("hero.jpg", start_s=0.1, end_s=1.0, wire_bytes=800_000)
+FAST_LOAD = replace(load_with_tasks(0.01), progress=Progress(((0.31, 1.0),), ()))
+
+
+def test_one_load_is_enough_if_all_figures_are_within_their_limits() -> None:
+    assert is_one_load_enough(FAST_LOAD, MarkupFacts())
+
+
+@pytest.mark.parametrize(
+    "figures",
+    [
+        pytest.param({"starvation": 0.3}, id="busy-machine"),
+        pytest.param({"load_s": None}, id="incomplete"),
+        pytest.param({"progress": None}, id="no-film"),
+        pytest.param({"progress": Progress(((0.31, 0.5), (1.9, 1.0)), ())}, id="late-parts-of-the-screen"),
+        pytest.param({"main_thread": MainThread(())}, id="no-trace"),
+        pytest.param({"main_thread": MainThread((Task(0.4, 0.06, 0.06),))}, id="long-task"),
+        pytest.param({"main_thread": MainThread((Task(0.1, 0.3, 0.3),)), "fcp_s": 0.6}, id="late-paint"),
+        pytest.param({"fcp_s": None, "lcp": None}, id="no-paint"),
+        pytest.param({"lcp": largest_paint(1.0, HERO.url), "requests": (document_request(), HERO)}, id="late-picture"),
+        pytest.param({"main_thread": MainThread((Task(0.4, 0.04, 0.04),) * 3)}, id="blocked"),
+        pytest.param({"shifts": (LayoutShift(0.4, 0.2, "p"),)}, id="layout-shift"),
+        pytest.param({"script_s": 0.4}, id="long-scripts"),
+        pytest.param({"main_thread_s": 0.6}, id="busy-main-thread"),
+    ],
+)
+def test_one_load_is_not_enough_if_another_one_could_change_a_verdict(figures: dict[str, Any]) -> None:
+    assert not is_one_load_enough(replace(FAST_LOAD, **figures), MarkupFacts())

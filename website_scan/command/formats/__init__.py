@@ -15,3 +15,5 @@ WRITERS = {
     "conformance": ("conformance", "conformance"),
     "earl": ("conformance", "earl_document"),
 }
+# Formats that show pictures of pages. Without such an output, the browser takes none.
+WITH_PICTURES = frozenset({"html"})

@@ -12,7 +12,7 @@ from website_scan.catalogue import probe
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import http_address
 from website_scan.performance.evidence import FontFace, Styles
-from website_scan.performance.repetition import needs_another_load
+from website_scan.performance.repetition import is_one_load_enough, needs_another_load
 from website_scan.performance.vitals import MarkupFacts, Vitals, vitals
 from website_scan.urls import Url
 
@@ -37,7 +37,7 @@ def repetition(page: Page, document: AccessibleDocument) -> Repetition:
     The loads' web vitals decide.
     """
     markup = _read_markup(page, document, ())
-    return Repetition(lambda loads: needs_another_load(loads, markup))
+    return Repetition(lambda loads: needs_another_load(loads, markup), lambda load: is_one_load_enough(load, markup))
 
 
 @probe()
