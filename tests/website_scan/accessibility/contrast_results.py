@@ -103,13 +103,8 @@ def _recording(change: tuple[str, str]) -> Iterator[None]:
         assert old in text
         return text.replace(old, new) if old else text
 
-    # The runner reads the scripts only once in a process.
-    axe_runner._corrected_axe_source.cache_clear()
-    try:
-        with mock.patch.object(axe_runner, "read_script", read_changed):
-            yield
-    finally:
-        axe_runner._corrected_axe_source.cache_clear()
+    with mock.patch.object(axe_runner, "read_script", read_changed):
+        yield
 
 
 async def _judge_pages(proxy: BrowserProxy, program: Path, folder: Path, urls: list[str]) -> dict[str, list[Texts]]:

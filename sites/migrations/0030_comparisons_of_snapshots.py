@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("sites", "0028_list_results_without_score")]
+    dependencies = [("sites", "0029_list_results_without_score")]
 
     operations = [
         migrations.CreateModel(

@@ -11,7 +11,7 @@ TYPES = {"security": "security", "performance": "speed", "accessibility": "acces
 
 class Migration(migrations.Migration):
     atomic = False
-    dependencies = [("sites", "0026_dry_runs_of_journeys")]
+    dependencies = [("sites", "0027_requirements")]
 
     operations = [
         AddIndexConcurrently("listentry", GinIndex(fields=["outcomes"], name="list_entry_outcomes")),

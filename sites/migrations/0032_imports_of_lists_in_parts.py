@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("sites", "0030_insertion_of_list_results")]
+    dependencies = [("sites", "0031_insertion_of_list_results")]
 
     operations = [
         migrations.CreateModel(

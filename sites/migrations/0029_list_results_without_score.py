@@ -8,7 +8,7 @@ from infrastructure.postgresql.indexes import AddIndexConcurrently
 
 class Migration(migrations.Migration):
     atomic = False
-    dependencies = [("sites", "0027_indexes_of_list_entries")]
+    dependencies = [("sites", "0028_indexes_of_list_entries")]
 
     operations = [
         AddIndexConcurrently(

@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("sites", "0029_comparisons_of_snapshots")]
+    dependencies = [("sites", "0030_comparisons_of_snapshots")]
 
     operations = [
         migrations.AddField(
