@@ -292,7 +292,7 @@ def _save_screenshot_of_page(
     """
     sample = render_page(PageRequest(path, "anonymous"), None, {})
     text = sample.body.decode()
-    paths = ["/site.webmanifest", *PICTURES.findall(text), *re.findall(rf"{path}/screenshot\.webp", text)]
+    paths = ["/site.webmanifest", *PICTURES.findall(text), *re.findall(rf"{path}/screenshot", text)]
     parts = {path: render_page(PageRequest(path, "anonymous"), None, {}) for path in paths}
     rendering = RenderedPages({"sample": sample}, parts)
 
