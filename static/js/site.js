@@ -1,6 +1,6 @@
-// Buttons that copy: <button data-copy="ID of the element">, without an ID the element before the button; or
-// <button data-copy-from="address of a text">. Without scripts, the style sheet hides the former, and a link replaces
-// the latter.
+// Buttons that copy: <button data-copy="ID of the element">, without an ID the element before the button or the <span>
+// after it; or <button data-copy-from="address of a text">. Without scripts, the style sheet hides the former, and a
+// link replaces the latter.
 const COPIED_MS = 2_000;
 const copied = Object.assign(document.createElement("p"), { className: "visually-hidden", role: "status" });
 
@@ -19,7 +19,8 @@ async function copy(button) {
     // The promise within the item keeps the permission of the click while the text is loaded.
     return navigator.clipboard.write([new ClipboardItem({ "text/plain": text })]);
   }
-  const source = id ? document.getElementById(id) : button.previousElementSibling;
+  const beside = button.previousElementSibling ?? button.nextElementSibling.querySelector("span");
+  const source = id ? document.getElementById(id) : beside;
   return navigator.clipboard.writeText(source.textContent.trim());
 }
 
