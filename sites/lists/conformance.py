@@ -1,18 +1,19 @@
 """Results of a list's snapshot by success criterion: the number of sites on which each criterion fails.
 
-The letters of `ListResult.statuses` say on which checks a site fails or warns, so no report is read again.
+The numbers are counted when results end (`sites.lists.conformance_counts`), so a page reads no results of sites except
+the first ones of each criterion.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TypedDict
 
 from sites.lists.snapshots import CheckFigures, check_statistics
 from sites.models import ListCount, ListResult, ListRun
+from sites.models.site_list import CriterionCounts, empty_conformance_counts
 from sites.models.stored_json import RunId
 from website_scan.accessibility.standards import LEVELS, Standard, SuccessCriterion, required_criteria
 from website_scan.json_types import Count, component
@@ -21,9 +22,9 @@ from website_scan.report.conformance import Result, criteria_of, references_by_c
 from website_scan.report.spreadsheets import cell
 
 TYPE = "accessibility"
-# Maximum numbers of checks and sites of a criterion.
-MAX_CHECKS = MAX_SITES = 5
-CHUNK_ROWS = 2_000
+# Maximum number of checks of a criterion.
+MAX_CHECKS = 5
+NO_SITES: CriterionCounts = {"failed": 0, "to_review": 0, "first_failed": [], "first_to_review": []}
 
 
 @component("ListConformanceSite")
@@ -73,117 +74,35 @@ class ListConformance(TypedDict):
     criteria: list[ListCriterion]
 
 
-class _Tally:
-    """Numbers of sites that fail each criterion or need review, and the first of these sites.
-
-    The results of a site are two bit masks, in which the bit of a criterion is its index. Sites with equal masks are
-    counted together, so that the criteria of thousands of sites are not visited one by one.
-    """
-
-    def __init__(self, run: ListRun, criteria: Sequence[SuccessCriterion]) -> None:
-        bits = {one.number: 1 << index for index, one in enumerate(criteria)}
-        references = references_by_check()
-        # The bits in a set are distinct, so their sum is their union.
-        self._masks = [
-            sum({bits.get(number, 0) for number in criteria_of(references.get(check, ()))}) for check in run.checks
-        ]
-        self.failed, self.review = _Sites(len(criteria)), _Sites(len(criteria))
-        self.total = 0
-
-    def add(self, result_id: int, statuses: str) -> None:
-        """Add a site by the letters of its checks."""
-        failed = self._mask(statuses, "f")
-        self.failed.add(result_id, failed)
-        # A criterion that fails needs no review.
-        self.review.add(result_id, self._mask(statuses, "w") & ~failed)
-        self.total += 1
-
-    def _mask(self, statuses: str, letter: str) -> int:
-        mask, position = 0, statuses.find(letter)
-        while position >= 0:
-            mask |= self._masks[position]
-            position = statuses.find(letter, position + 1)
-        return mask
-
-
-class _Sites:
-    """Numbers of sites with a result by mask of criteria. `first` has IDs of list results for each criterion."""
-
-    def __init__(self, number_of_criteria: int) -> None:
-        self.by_mask: Counter[int] = Counter()
-        self.first: list[list[int]] = [[] for _ in range(number_of_criteria)]
-        # Criteria with fewer than MAX_SITES sites.
-        self._incomplete = (1 << number_of_criteria) - 1
-
-    def add(self, result_id: int, mask: int) -> None:
-        self.by_mask[mask] += 1
-        for index in _indexes(mask & self._incomplete):
-            self.first[index].append(result_id)
-            if len(self.first[index]) == MAX_SITES:
-                self._incomplete ^= 1 << index
-
-    def numbers(self) -> list[int]:
-        """Return the number of sites for each criterion."""
-        numbers = [0] * len(self.first)
-        for mask, number in self.by_mask.items():
-            for index in _indexes(mask):
-                numbers[index] += number
-        return numbers
-
-    def by_lowest_level(self, masks_of_levels: Mapping[str, int]) -> dict[str, int]:
-        """Return the numbers of sites by the lowest level of their criteria. `masks_of_levels` begins with level A."""
-        numbers: Counter[str] = Counter()
-        for mask, number in self.by_mask.items():
-            lowest = next((level for level, criteria in masks_of_levels.items() if mask & criteria), None)
-            if lowest is not None:
-                numbers[lowest] += number
-        return {level: numbers[level] for level in masks_of_levels}
-
-
-def _indexes(mask: int) -> Iterator[int]:
-    """Yield the indexes of the bits that are set."""
-    while mask:
-        lowest = mask & -mask
-        yield lowest.bit_length() - 1
-        mask ^= lowest
-
-
 def conformance_of_snapshot(run: ListRun, standard: Standard, level: str, tag: str = "") -> ListConformance:
-    """Return what a snapshot says about the criteria of a standard, in three queries.
+    """Return what a snapshot says about the criteria of a standard, in two queries.
 
     With a `tag`, only the sites with this tag are included.
     """
     level = LEVELS[min(LEVELS.index(level), LEVELS.index(standard.highest_level))]
     criteria = required_criteria(standard, level)
-    tally = _Tally(run, criteria)
-    results = ListResult.objects.filter(run=run, status=ListResult.Status.DONE, accessibility_score__isnull=False)
-    if tag:
-        results = results.filter(tags__contains=[tag])
-    letters = results.order_by("position").values_list("id", "statuses")
-    for result_id, statuses in letters.iterator(chunk_size=CHUNK_ROWS):
-        tally.add(result_id, statuses)
-    checks = _checks_by_criterion(run, tag)
-    failed, review = tally.failed, tally.review
-    examples = [first or first_to_review for first, first_to_review in zip(failed.first, review.first, strict=True)]
-    sites = _sites_by_result({result_id for ids in examples for result_id in ids})
+    row = ListCount.objects.filter(run=run, tag=tag).values_list("conformance", "data__checks", f"data__scores__{TYPE}")
+    counts, numbers_by_check, scores = row.first() or (empty_conformance_counts(), {}, {})
+    total = sum((scores or {}).values())
+    checks = _checks_by_criterion(numbers_by_check)
+    numbers = [counts["criteria"].get(one.number, NO_SITES) for one in criteria]
+    sites = _sites_by_result({id for row in numbers for id in _first_sites(row)})
     rows = [
-        _criterion(one, standard, numbers, checks.get(one.number, []), [sites[id] for id in ids if id in sites])
-        for one, ids, *numbers in zip(criteria, examples, failed.numbers(), review.numbers(), strict=True)
+        _criterion(
+            one, standard, row, checks.get(one.number, []), [sites[id] for id in _first_sites(row) if id in sites]
+        )
+        for one, row in zip(criteria, numbers, strict=True)
     ]
-    failed_sites = failed.by_lowest_level(
-        {
-            name: sum(1 << index for index, one in enumerate(criteria) if one.level == name)
-            for name in LEVELS[: LEVELS.index(level) + 1]
-        }
-    )
+    levels = counts["failed_sites"].get(standard.value, {})
+    failed_sites = {name: levels.get(name, 0) for name in LEVELS[: LEVELS.index(level) + 1]}
     return {
         "run_id": run.id,
         "standard": standard.value,
         "standard_name": standard.label,
         "level": level,
         "tag": tag,
-        "sites": tally.total,
-        "statement": statement(standard, failed_sites, tally.total),
+        "sites": total,
+        "statement": statement(standard, failed_sites, total),
         "failed_sites": failed_sites,
         "criteria": rows,
     }
@@ -192,14 +111,13 @@ def conformance_of_snapshot(run: ListRun, standard: Standard, level: str, tag: s
 def _criterion(
     one: SuccessCriterion,
     standard: Standard,
-    numbers: Sequence[int],
+    numbers: CriterionCounts,
     checks: list[CheckFigures],
     sites: list[SiteOfCriterion],
 ) -> ListCriterion:
-    sites_failed, sites_to_review = numbers
-    if sites_failed:
+    if numbers["failed"]:
         result = Result.FAILS
-    elif sites_to_review:
+    elif numbers["to_review"]:
         result = Result.NEEDS_REVIEW
     else:
         result = Result.NO_FAILURE if any(check["of"] for check in checks) else Result.NOT_TESTED
@@ -212,16 +130,20 @@ def _criterion(
         "clause": one.clause(standard),
         "url": one.url,
         "result": result.value,
-        "sites_failed": sites_failed,
-        "sites_to_review": sites_to_review,
+        "sites_failed": numbers["failed"],
+        "sites_to_review": numbers["to_review"],
         "checks": found[:MAX_CHECKS],
         "sites": sites,
     }
 
 
-def _checks_by_criterion(run: ListRun, tag: str) -> dict[str, list[CheckFigures]]:
+def _first_sites(numbers: CriterionCounts) -> list[int]:
+    """Return the IDs of the first results on which a criterion fails, or needs review if it fails on no site."""
+    return numbers["first_failed"] or numbers["first_to_review"]
+
+
+def _checks_by_criterion(counts: Mapping[str, list[int]]) -> dict[str, list[CheckFigures]]:
     """Return the numbers of sites by check, for each criterion."""
-    counts = ListCount.objects.filter(run=run, tag=tag).values_list("data__checks", flat=True).first() or {}
     references = references_by_check()
     checks: dict[str, list[CheckFigures]] = {}
     for check in check_statistics({id: numbers for id, numbers in counts.items() if id in references}):

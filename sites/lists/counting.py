@@ -21,6 +21,7 @@ from django.utils import timezone
 from infrastructure.postgresql.statements import fetch
 from scans.models import Scan
 from sites.lists import changes, notices
+from sites.lists.conformance_counts import SiteConformance, add_site
 from sites.lists.events import record_list_event
 from sites.lists.leaving_out import LEFT_OUT_AT_ONCE, leave_out_batch
 from sites.lists.not_judged import count_not_judged, empty_counts
@@ -207,16 +208,19 @@ class _Counts:
     def add(self, result: ListResult) -> None:
         if result.status == ListResult.Status.LEFT_OUT:
             return
+        site = SiteConformance.of_statuses(result.seen) if result.accessibility_score is not None else None
         for tag in ("", *result.tags):
             row = self._rows.get(tag)
             if row is None:
                 row = self._rows[tag] = ListCount(run=self._run, tag=tag, data=empty_counts())
             _add_result(row.data, result)
+            if site is not None:
+                add_site(row.conformance, result.id, site)
             self._changed.add(tag)
 
     def save(self) -> None:
         changed = [self._rows[tag] for tag in sorted(self._changed)]
-        ListCount.objects.bulk_update([row for row in changed if row.pk], ["data"])
+        ListCount.objects.bulk_update([row for row in changed if row.pk], ["data", "conformance"])
         ListCount.objects.bulk_create([row for row in changed if not row.pk])
 
 

@@ -16,7 +16,17 @@ from django.utils import timezone
 from scans.models.domain import MAX_ADDRESS_LENGTH
 from sites.models.audit import Audit
 from sites.models.monitor import new_run_id
-from sites.models.site_list import Fact, ListCounts, ListEntry, ResultFinding, SiteList, TypeScores, new_share_id
+from sites.models.site_list import (
+    ConformanceCounts,
+    Fact,
+    ListCounts,
+    ListEntry,
+    ResultFinding,
+    SiteList,
+    TypeScores,
+    empty_conformance_counts,
+    new_share_id,
+)
 
 
 class Insertion(TypedDict):
@@ -184,6 +194,10 @@ class ListCount(models.Model):
     run = models.ForeignKey(ListRun, on_delete=models.CASCADE, related_name="counts", db_index=False)
     tag = models.CharField(max_length=60, blank=True, default="")
     data: models.JSONField[ListCounts, ListCounts] = models.JSONField()
+    # Separate from `data`, because only the page on success criteria reads them.
+    conformance: models.JSONField[ConformanceCounts, ConformanceCounts] = models.JSONField(
+        default=empty_conformance_counts, db_default={"criteria": {}, "failed_sites": {}}
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["run", "tag"], name="list_count_unique")]

@@ -136,6 +136,35 @@ class ListCounts(TypedDict):
     not_judged: NotRequired[NotJudged]
 
 
+class CriterionCounts(TypedDict):
+    """Sites of a list run on which a success criterion fails, and those on which it needs a person's review.
+
+    A site on which the criterion fails is only in the former. `first_failed` and `first_to_review` are IDs of the
+    results of the first sites.
+    """
+
+    failed: int
+    to_review: int
+    first_failed: list[int]
+    first_to_review: list[int]
+
+
+class ConformanceCounts(TypedDict):
+    """Statistics of a list run's accessibility scans, for all its sites or for the sites with one tag.
+
+    `criteria` are by the number of a success criterion. `failed_sites` has the numbers of sites that fail a standard,
+    by standard and then by the lowest level that they fail.
+    """
+
+    criteria: dict[str, CriterionCounts]
+    failed_sites: dict[str, dict[str, int]]
+
+
+def empty_conformance_counts() -> ConformanceCounts:
+    """Return the statistics of no accessibility scans."""
+    return {"criteria": {}, "failed_sites": {}}
+
+
 def new_list_id() -> str:
     return new_id("lst")
 

@@ -10,12 +10,14 @@ from typing import Any
 
 from django.utils import timezone
 
+from sites.lists.conformance_counts import SiteConformance, add_site
 from sites.models import ListCount, ListEntry, ListResult, ListRun, ListShare, SiteList
 from sites.models.site_list import ListCounts
 from tests.sites.lists.cast import make_entries
 from tests.sites.lists.cast import make_list as make_list
 from website_scan.scoring import mean_grade
 
+STATUSES = {"f": "fail", "w": "warn", "p": "pass"}
 CHECKS = ("https-available", "http-to-https-redirect", "hsts", "title")
 
 
@@ -67,13 +69,22 @@ def snapshot(
     entries_by_url = {entry.url: entry for entry in site_list.entries.all()}
     new = [{"url": site.url, "tags": list(site.tags)} for site in sites if site.url not in entries_by_url]
     entries_by_url |= {entry.url: entry for entry in make_entries(site_list, new)}
-    ListResult.objects.bulk_create(
+    results = ListResult.objects.bulk_create(
         _make_result(run, number, site, entries_by_url[site.url]) for number, site in enumerate(sites)
     )
     tags = {tag for site in sites for tag in site.tags}
     for tag in ("", *tags):
         counts = count_sites(run, [site for site in sites if not tag or tag in site.tags])
-        ListCount.objects.create(run=run, tag=tag, data=counts)
+        row = ListCount(run=run, tag=tag, data=counts)
+        for result in results:
+            if result.accessibility_score is not None and (not tag or tag in result.tags):
+                statuses = {
+                    check: STATUSES[letter]
+                    for check, letter in zip(run.checks, result.statuses, strict=False)
+                    if letter in STATUSES
+                }
+                add_site(row.conformance, result.id, SiteConformance.of_statuses(statuses))
+        row.save()
     return run
 
 
