@@ -287,6 +287,10 @@ def _call_list_operations(consumer: RecordingClient, page: str) -> None:
     assert consumer.call("replace_entries", created.id, body=body).added == 1
     body = models.EntriesRequest(entries=[models.EntryRequest(url=f"{page}?2", note="Second")])
     assert consumer.call("add_entries", created.id, body=body).added == 1
+    both = [models.EntryRequest(url=page, tags=["bread"]), models.EntryRequest(url=f"{page}?2", note="Second")]
+    body = models.EntriesRequest(entries=both)
+    assert consumer.call("add_entries", created.id, body=body, import_="2026-12").added == 0
+    assert consumer.call("finish_import", created.id, import_="2026-12").next_cursor is None
     wrong = models.EntriesRequest(entries=[models.EntryRequest(url="ftp://example.com/")])
     assert consumer.call("add_entries", created.id, body=wrong, expected_status=400).entries[0].line == 1
     (entry,) = consumer.call("list_entries", created.id, tag="bread", state=models.EntryState.NEW).entries

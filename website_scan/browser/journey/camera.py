@@ -5,8 +5,9 @@ The pixels of the picture are covered, not the page: a page could see and undo c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, cast
 
 from website_scan.browser.devtools import Target
 from website_scan.browser.injected_scripts import read_script
@@ -64,15 +65,31 @@ class MaskedCamera:
 
     async def _capture(self, params: dict[str, Any]) -> Mapping[str, Any]:
         for _ in range(ATTEMPTS):
-            before = await self._secret_boxes()
-            if before and params.get("captureBeyondViewport"):
-                raise BrowserFailed(TOO_LARGE_TO_MASK)  # The layout of such a picture is another one.
+            if await self._secret_boxes():
+                if params.get("captureBeyondViewport"):
+                    raise BrowserFailed(TOO_LARGE_TO_MASK)  # The layout of such a picture is another one.
+                async with self._paused_animations():
+                    before = await self._secret_boxes()
+                    shot = await self._session.send(CAPTURE, {**params, "format": "png", "optimizeForSpeed": True})
+                    if before == await self._secret_boxes():
+                        return {"data": await self._cover(shot["data"], before, params)}
+                continue
             # Without a secret on the page, the browser encodes the picture only once.
-            options = {**params, "format": "png", "optimizeForSpeed": True} if before else params
-            shot = await self._session.send(CAPTURE, options)
-            if before == await self._secret_boxes():
-                return {"data": await self._cover(shot["data"], before, params)} if before else shot
+            shot = await self._session.send(CAPTURE, params)
+            if not await self._secret_boxes():
+                return cast(Mapping[str, Any], shot)
         raise BrowserFailed(UNSTABLE)
+
+    @asynccontextmanager
+    async def _paused_animations(self) -> AsyncIterator[None]:
+        """Pause the animations of styles. A moving secret could be at the same place before and after a picture."""
+        await self._session.send("Animation.enable")
+        await self._session.send("Animation.setPlaybackRate", {"playbackRate": 0})
+        try:
+            yield
+        finally:
+            await self._session.send("Animation.setPlaybackRate", {"playbackRate": 1})
+            await self._session.send("Animation.disable")
 
     async def _secret_boxes(self) -> list[Box]:
         """Return the boxes of everything that shows a secret, in the layout viewport of the page."""

@@ -17,6 +17,7 @@ from tests.website_scan.browser.journey.walks import css, named, page, require_d
 from website_scan.browser.visit import Part
 from website_scan.browser.warm import WarmBrowser
 from website_scan.journeys.journey import Change, Click, Judge, StateRule, WaitForElement
+from website_scan.journeys.walk import Picture
 
 SECRET = "Tr0ub4dor & <3>"
 USER = "anna.tester@shop.example"
@@ -186,9 +187,8 @@ def test_secret_in_a_frame_is_covered(browser: WarmBrowser) -> None:
     assert grey_share(picture.data) > 0.005
 
 
-def test_picture_of_a_moving_secret_is_not_taken(browser: WarmBrowser) -> None:
-    body = """<style>@keyframes move { to { margin-left: 400px } }</style><input id=f><script>
-    f.oninput = () => { f.style.animation = 'move 0.2s linear infinite alternate' }</script>"""
+def picture_of_secret(browser: WarmBrowser, body: str) -> Picture | None:
+    """Return the picture after a secret has been typed into the field with the ID f."""
     result = walk_page(
         browser,
         body,
@@ -196,7 +196,21 @@ def test_picture_of_a_moving_secret_is_not_taken(browser: WarmBrowser) -> None:
         secrets={"password": "geheim123"},
         change=lambda options: options.update(has_pictures=True),
     )
-    assert require_done(result).steps[1].picture is None
+    return require_done(result).steps[1].picture
+
+
+def test_picture_of_a_moving_secret_is_not_taken(browser: WarmBrowser) -> None:
+    body = """<input id=f><script>let left = 0; f.oninput = () => requestAnimationFrame(function move() {
+    f.style.marginLeft = `${left = (left + 1) % 400}px`; requestAnimationFrame(move) })</script>"""
+    assert picture_of_secret(browser, body) is None
+
+
+def test_animated_secret_is_covered(browser: WarmBrowser) -> None:
+    body = """<style>* { font-size: 40px } @keyframes move { to { margin-left: 400px } }</style><input id=f><script>
+    f.oninput = () => { f.style.animation = 'move 0.2s linear infinite alternate' }</script>"""
+    picture = picture_of_secret(browser, body)
+    assert picture
+    assert grey_share(picture.data) > 0.005
 
 
 def test_secret_of_three_characters_is_covered_in_its_field(browser: WarmBrowser) -> None:
