@@ -98,7 +98,7 @@ FAILURES = """
             SELECT started_at, status, error_message FROM sites_listrun
             WHERE site_list_id = list.id ORDER BY started_at DESC, id DESC LIMIT 1
         ) AS run
-        WHERE list.organization_id = ANY(%(organizations)s) AND run.status = 'failed'
+        WHERE list.organization_id = ANY(%(organizations)s) AND list.deleted_at IS NULL AND run.status = 'failed'
     )
     SELECT kind, total, organization_id, name, id, at, reason FROM (
         SELECT *, count(*) OVER (PARTITION BY kind) AS total,
@@ -122,7 +122,7 @@ ENDS = """
     WHERE organization_id = ANY(%(organizations)s) GROUP BY organization_id
     UNION ALL
     SELECT 'lists', organization_id, '', NULL, count(*) FROM sites_sitelist
-    WHERE organization_id = ANY(%(organizations)s) GROUP BY organization_id
+    WHERE organization_id = ANY(%(organizations)s) AND deleted_at IS NULL GROUP BY organization_id
     ORDER BY 4 NULLS LAST, 3
 """
 

@@ -88,7 +88,9 @@ def _list_json(site_list: SiteList) -> dict[str, Any]:
 
 
 def _entry_rows(organization_id: int) -> QuerySet[ListEntry]:
-    return ListEntry.objects.filter(site_list__organization_id=organization_id).annotate(audit_id=F("result__audit_id"))
+    return ListEntry.objects.filter(site_list__in=access.rows(SiteList, organization_id)).annotate(
+        audit_id=F("result__audit_id")
+    )
 
 
 def _entry_json(entry: ListEntry) -> dict[str, Any]:
@@ -96,7 +98,7 @@ def _entry_json(entry: ListEntry) -> dict[str, Any]:
 
 
 def _list_run_rows(organization_id: int) -> QuerySet[ListRun]:
-    return ListRun.objects.filter(site_list__organization_id=organization_id)
+    return ListRun.objects.filter(site_list__in=access.rows(SiteList, organization_id))
 
 
 def _list_run_json(run: ListRun) -> dict[str, Any]:
@@ -119,7 +121,8 @@ def _list_results(run: ListRun) -> Iterator[bytes]:
 
 
 def _single_result_rows(organization_id: int) -> QuerySet[ListResult]:
-    return ListResult.objects.filter(site_list__organization_id=organization_id, run=None).defer("seen", "statuses")
+    lists = access.rows(SiteList, organization_id)
+    return ListResult.objects.filter(site_list__in=lists, run=None).defer("seen", "statuses")
 
 
 def _single_result_json(result: ListResult) -> dict[str, Any]:
@@ -127,7 +130,8 @@ def _single_result_json(result: ListResult) -> dict[str, Any]:
 
 
 def _share_rows(organization_id: int) -> QuerySet[ListShare]:
-    return ListShare.objects.filter(site_list__organization_id=organization_id).select_related("created_by")
+    lists = access.rows(SiteList, organization_id)
+    return ListShare.objects.filter(site_list__in=lists).select_related("created_by")
 
 
 def _share_json(share: ListShare) -> dict[str, Any]:

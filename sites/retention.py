@@ -13,6 +13,7 @@ from infrastructure.postgresql.deletion import delete_with_references
 from infrastructure.retention import HasTime, Retention, always
 from scans import credentials
 from scans.models import Scan
+from sites.lists.list_deletion import delete_hidden_lists
 from sites.lists.result_deletion import delete_results
 from sites.models import (
     Audit,
@@ -103,6 +104,7 @@ RETENTION = (
     Retention("audits", delete_audits),
     Retention("runs of monitors", delete_runs),
     Retention("causes of alerts", delete_causes),
+    Retention("deleted lists", delete_hidden_lists),
     Retention("snapshots of lists", delete_snapshots),
     Retention("unfinished imports of lists", delete_list_imports),
     Retention("states of sites", delete_site_states),

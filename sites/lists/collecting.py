@@ -205,7 +205,7 @@ def enqueue_next_tasks(list_id: str, run_id: str | None, organization_id: int) -
 def due_results(organization_id: int, now: datetime) -> QuerySet[ListResult]:
     """Return the waiting results of an organization's lists that are due to start."""
     waiting = ListResult.objects.filter(status=ListResult.Status.WAITING, starts_at__lte=now)
-    return waiting.filter(site_list__organization_id=organization_id)
+    return waiting.filter(site_list__organization_id=organization_id, site_list__deleted_at=None)
 
 
 def enqueue_count(list_id: str, run_id: str | None) -> None:

@@ -24,6 +24,7 @@ from infrastructure.postgresql.statements import fetch
 from scans.idempotency_records import Created, created_once
 from scans.models import Scan, credential_columns
 from sites.lists.entries import annotated_entries
+from sites.lists.list_deletion import delete_or_hide
 from sites.lists.requests import USUAL_WINDOW_HOURS, ListRequest
 from sites.lists.schedule import next_run
 from sites.lists.schemas import SiteListJson, list_json_of
@@ -43,21 +44,6 @@ ENTRIES_PER_DELETION = 5_000
 MAX_SELECTED_ENTRIES = 20_000
 # The lock serializes imports of organizations that share a limit. Locking the organization would delay its scans.
 LOCK_ENTRIES = "SELECT pg_advisory_xact_lock(hashtextextended('list entries ' || %s, 0))"
-# SQL statements that delete the rows of a list, children first. A list may have millions of rows, so they are deleted
-# in batches, each within the time limit of web requests, without loading them as the ORM would.
-ROWS_PER_DELETION = 20_000
-DELETE_ROWS_SQL = (
-    """UPDATE sites_listentry SET result_id = NULL WHERE id IN (
-        SELECT id FROM sites_listentry WHERE site_list_id = %s AND result_id IS NOT NULL LIMIT %s)""",
-    "DELETE FROM sites_listresult WHERE id IN (SELECT id FROM sites_listresult WHERE site_list_id = %s LIMIT %s)",
-    "DELETE FROM sites_listentry WHERE id IN (SELECT id FROM sites_listentry WHERE site_list_id = %s LIMIT %s)",
-    """DELETE FROM sites_listimportsite WHERE id IN (
-        SELECT site.id FROM sites_listimport AS import JOIN sites_listimportsite AS site
-        ON site.list_import_id = import.id WHERE import.site_list_id = %s LIMIT %s)""",
-    """DELETE FROM sites_listcount WHERE id IN (
-        SELECT count.id FROM sites_listrun AS run JOIN sites_listcount AS count ON count.run_id = run.id
-        WHERE run.site_list_id = %s LIMIT %s)""",
-)
 TAGS = """
     SELECT tag, count(*) FROM sites_listentry, unnest(tags) AS tag
     WHERE site_list_id = %s GROUP BY tag ORDER BY count(*) DESC, tag
@@ -203,19 +189,14 @@ def origin_of(url: str) -> str:
 
 
 def delete_list(*, caller: Caller, list_id: str) -> None:
-    """Delete a list with its entries, runs and snapshots.
+    """Delete a list with its entries, runs and snapshots. The rows of a large list are deleted at night.
 
     Running scans continue. Raises NotFound.
     """
     with transaction.atomic():
         site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
         activity.record_by_caller(caller, "list.deleted", site_list.name, list=site_list.id)
-        with connection.cursor() as cursor:
-            for statement in DELETE_ROWS_SQL:
-                cursor.execute(statement, [site_list.id, ROWS_PER_DELETION])
-                while cursor.rowcount == ROWS_PER_DELETION:
-                    cursor.execute(statement, [site_list.id, ROWS_PER_DELETION])
-        site_list.delete()
+        delete_or_hide(site_list)
 
 
 def find_entry(organization_id: int, list_id: str, entry_id: str) -> ListEntry:

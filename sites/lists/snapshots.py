@@ -14,6 +14,7 @@ from django.db.models.fields.json import KeyTransform
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from accounts import access
 from scans.check_catalogue import check_name, entries
 from scans.models import Scan
 from sites.lists.not_judged import empty_counts, not_judged_of
@@ -139,7 +140,7 @@ def find_snapshot(organization_id: int, list_id: str, run_id: str) -> ListRun:
     """
     if not is_id("lst", list_id):
         raise SNAPSHOT.not_found()
-    runs = ListRun.objects.filter(site_list__organization_id=organization_id, site_list_id=list_id)
+    runs = ListRun.objects.filter(site_list__in=access.rows(SiteList, organization_id), site_list_id=list_id)
     return SNAPSHOT.find_in_rows(filter_unexpired(runs), run_id)
 
 

@@ -59,7 +59,8 @@ NEXT = """
             SELECT id, run_id, entry_id IS NULL AS is_gone, addresses, url, starts_at, position FROM sites_listresult
             WHERE site_list_id = list.id AND run_id IS NULL AND {is_due}
         ) AS result
-        WHERE list.organization_id = %(organization)s AND (%(sites)s OR list.pages_per_entry = 1)
+        WHERE list.organization_id = %(organization)s AND list.deleted_at IS NULL
+            AND (%(sites)s OR list.pages_per_entry = 1)
         UNION ALL
         SELECT result.*, run.types, run.pages_per_entry
         FROM sites_sitelist AS list
@@ -69,7 +70,8 @@ NEXT = """
             WHERE site_list_id = list.id AND run_id = run.id AND {is_due}
             ORDER BY starts_at, position LIMIT %(limit)s
         ) AS result
-        WHERE list.organization_id = %(organization)s AND (%(sites)s OR run.pages_per_entry = 1)
+        WHERE list.organization_id = %(organization)s AND list.deleted_at IS NULL
+            AND (%(sites)s OR run.pages_per_entry = 1)
     )
     SELECT id, run_id, is_gone, addresses, url, types, pages_per_entry FROM due
     ORDER BY run_id IS NOT NULL, starts_at, position, id LIMIT %(limit)s

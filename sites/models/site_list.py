@@ -178,6 +178,13 @@ def new_share_id() -> str:
     return new_id("shr")
 
 
+class UndeletedLists(models.Manager["SiteList"]):
+    """Lists except those that are deleted and whose rows wait for their deletion."""
+
+    def get_queryset(self) -> models.QuerySet[SiteList]:
+        return super().get_queryset().filter(deleted_at=None)
+
+
 class SiteList(WithCredentials, WithViewing, WithRequirements):
     """Named list of sites.
 
@@ -214,6 +221,12 @@ class SiteList(WithCredentials, WithViewing, WithRequirements):
         default=list, db_default=[], blank=True
     )
     entries_count = models.PositiveIntegerField(default=0)
+    deleted_at = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text="Of a large list whose rows are deleted at night."
+    )
+
+    objects = UndeletedLists()
+    with_deleted = models.Manager["SiteList"]()
 
     class Meta:
         verbose_name = "list of sites"

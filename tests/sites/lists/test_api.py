@@ -13,11 +13,9 @@ from accounts.mailing.topics import Subscription
 from accounts.models import ActivityEvent, Tier
 from infrastructure.api.scopes import Scope
 from scans.models import IdempotencyRecord
-from sites.lists import services
-from sites.models import ListCount, ListEntry, ListResult, ListRun, ListShare, SiteList
-from sites.models.site_list import ListCounts
+from sites.models import ListRun, SiteList
 from sites.recipients import warning_of
-from tests.factories import Api, Member, key_caller, member_of, person_of, register_webhook
+from tests.factories import Api, Member, member_of, person_of, register_webhook
 from tests.queries import counted
 from tests.sites.lists.cast import make_entries, make_entry, make_list
 from website_scan.ids import is_id, new_id
@@ -224,26 +222,6 @@ def test_entry_contains_its_latest_result(home: Member) -> None:
     assert list(body["results"]) == ["security", "seo"]
     assert (body["state"], body["moved_to"], body["failing"]) == ("partial", "www.example.com", ["title"])
     assert body["error"] == {"code": "TIMEOUT", "message": "Too slow."}
-
-
-def test_deleted_list_deletes_its_results(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(services, "ROWS_PER_DELETION", 1)
-    site_list, other = make_list(home), make_list(home)
-    empty_counts: ListCounts = {"sites": 0, "judged": 0, "scores": {}, "grades": {}, "checks": {}}
-    for stored_list in (site_list, other):
-        run = ListRun.objects.create(site_list=stored_list, types=["seo"], pages_per_entry=1, window_hours=0, entries=1)
-        entry = make_entry(stored_list)
-        result = ListResult.objects.create(
-            site_list=stored_list, run=run, entry=entry, starts_at=timezone.now(), url=entry.url
-        )
-        ListEntry.objects.filter(id=entry.id).update(result=result)
-        ListCount.objects.create(run=run, data=empty_counts)
-        ListShare.objects.create(site_list=stored_list, run=run)
-    services.delete_list(caller=key_caller(home.organization.id), list_id=site_list.id)
-    models = (SiteList, ListRun, ListEntry, ListResult, ListCount, ListShare)
-    assert [model.objects.count() for model in models] == [1] * 6
-    assert home.api.delete(f"/v1/lists/{other.id}").status_code == 204
-    assert [model.objects.count() for model in models] == [0] * 6
 
 
 @pytest.mark.parametrize("content_type", ["", "application/xml", "multipart/form-data; boundary=x", "text/html"])
