@@ -28,6 +28,7 @@ from website_scan.json_types import (
     values,
 )
 from website_scan.places import Format
+from website_scan.security_categories import SecurityCategory
 from website_scan.values import StoredValue
 from website_scan.viewing import COLOR_SCHEMES
 
@@ -57,6 +58,13 @@ class ReportHead(TypedDict):
     grade: Annotated[Grade | None, Published.NOT_NULL]
     created_at: Timestamp
     completed_at: Timestamp
+    chosen_categories: NotRequired[
+        Annotated[
+            list[Annotated[str, values(SecurityCategory)]],
+            "The categories of security checks that the scan was limited to; score and grade are of these alone. "
+            "Absent if all were judged.",
+        ]
+    ]
 
 
 @component("ReportSummary")
@@ -392,6 +400,7 @@ class ReducedJson(TypedDict):
     repeated_checks: NotRequired[list[ReducedUnjudgedCheck]]
     answer: int | None
     certificate: list[str] | None
+    chosen_categories: NotRequired[list[str]]
 
 
 ComparableJson = ExportJson | ReducedJson

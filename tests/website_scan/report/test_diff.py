@@ -8,7 +8,8 @@ from typing import Any, cast
 from tests.results import check_of, elements, stored
 from website_scan.findings import Severity
 from website_scan.places import MAX_STORED_PLACES, Place, Resource
-from website_scan.report.diff import Diff, Reason, diff
+from website_scan.report.diff import Diff, diff
+from website_scan.report.not_compared import Reason
 from website_scan.report_json import ExportJson
 
 STATES = ("pass", "warn", "fail", "skipped", "omitted", "repeated", "absent")
