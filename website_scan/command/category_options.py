@@ -8,6 +8,7 @@ from typing import Any
 
 from website_scan.command.argument_parser import reader
 from website_scan.command.errors import WrongUsage
+from website_scan.findings import ScanType
 from website_scan.security_categories import Categories, SecurityCategory, parse_categories
 
 KNOWN = frozenset(SecurityCategory)
@@ -27,10 +28,13 @@ def category_names(value: object) -> list[str]:
     return names
 
 
-def chosen_categories(chosen: Mapping[str, Any], types: Collection[str]) -> Categories | None:
-    """Return the chosen categories, or None for all. Raises WrongUsage."""
+def chosen_categories(typed: Mapping[str, Any], chosen: Mapping[str, Any], types: Collection[str]) -> Categories | None:
+    """Return the chosen categories, or None for all. Raises WrongUsage.
+
+    `typed` are the options on the command line, which may choose types without the security that the file limits.
+    """
     names: list[str] | None = chosen.get("categories")
-    if names is None:
+    if names is None or ("categories" not in typed and ScanType.SECURITY not in types):
         return None
     for option in ("journey", "journeys", "write_baseline"):
         if chosen.get(option):

@@ -117,6 +117,21 @@ def test_checks_of_one_version_are_not_compared() -> None:
     assert {change.reason for change in changes.not_compared} == {Reason.OTHER_RULES}
 
 
+def test_categories_that_one_report_was_limited_to_others_are_not_compared() -> None:
+    whole = document({"spf": "fail", "hsts": "fail"})
+    mail, transport = whole["categories"]
+    mail["name"], transport["name"] = "Mail", "Transport security"
+    limited: ExportJson = {**whole, "categories": [], "chosen_categories": ["mail"]}
+    for (before, after), found_in in (((whole, limited), "from"), ((limited, whole), "to")):
+        changes = diff(before, after)
+        found = {finding.id: finding.reason for finding in changes.not_compared if finding.found_in == found_in}
+        assert found["hsts"] is Reason.NOT_CHOSEN
+        assert found.get("spf", Reason.NOT_APPLICABLE) is Reason.NOT_APPLICABLE
+        assert changes.fixed == ()
+        assert [change.id for change in changes.new] == (["spf"] if found_in == "to" else [])
+        assert (changes.points, changes.same_categories) == (None, False)
+
+
 def test_checks_of_both_versions_are_compared() -> None:
     before, now = document({"a": "pass", "b": "fail"}, version="1"), document({"a": "fail", "b": "pass"}, version="2")
     assert check_ids_by_group(diff(before, now)) == {"new": ["a"], "fixed": ["b"]}
