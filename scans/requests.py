@@ -19,7 +19,7 @@ from website_scan.net.credentials import parse as parse_credentials
 from website_scan.net.targets import Target
 from website_scan.requirements.model import FileKind, Metric, Requirements, RequirementsJson
 from website_scan.requirements.reading import read_requirements
-from website_scan.security_categories import CATEGORIES_RULE, Categories, SecurityCategory, parse_categories
+from website_scan.security_categories import CATEGORIES_RULE, CATEGORY_KEYS, Categories, parse_categories
 from website_scan.viewing import COLOR_SCHEMES, MAX_WIDTH, MAX_WIDTHS, MIN_WIDTH, WIDTHS_RULE, Viewing, are_valid_widths
 
 
@@ -51,7 +51,7 @@ def chosen_types() -> Chosen:
 def categories_field() -> Chosen:
     """Return the serializer field for the categories of security checks."""
     return Chosen(
-        [(str(category), category.label) for category in SecurityCategory],
+        CATEGORY_KEYS,
         required=False,
         allow_null=True,
         help_text="Categories of security checks to judge; null, the default: all.",

@@ -22,7 +22,7 @@ from website_scan.json_types import (
     values,
 )
 from website_scan.requirements.model import RequirementsJson
-from website_scan.security_categories import SecurityCategory
+from website_scan.security_categories import CATEGORY_KEYS
 from website_scan.timestamps import timestamp
 from website_scan.viewing import COLOR_SCHEMES, ColorScheme
 
@@ -31,7 +31,7 @@ AuditId = Annotated[str, identifier("aud")]
 Widths = Annotated[list[int], "Widths in CSS pixels at which accessibility is judged, the main one first."]
 ColorSchemeName = Annotated[ColorScheme, values(COLOR_SCHEMES), "Colour scheme that the browser prefers."]
 CategoryNames = Annotated[
-    list[Annotated[str, values(SecurityCategory)]],
+    list[Annotated[str, values(CATEGORY_KEYS)]],
     "Categories of security checks that are judged. Absent if all are.",
 ]
 ScanStatus = Annotated[str, values(Scan.Status.choices)]

@@ -113,7 +113,8 @@ class Judgement:
         if self.results:
             self._suppress_repeats()
             return None
-        reason = self.skipped[0].reason if self.skipped else "No check of this type applies to what the site sent."
+        kind = "of the chosen categories" if self.plan.categories else "of this type"
+        reason = self.skipped[0].reason if self.skipped else f"No check {kind} applies to what the site sent."
         return ScanError("NO_CHECK_RAN", f"No check could run. {reason}")
 
     def _suppress_repeats(self) -> None:

@@ -28,7 +28,7 @@ from website_scan.json_types import (
     values,
 )
 from website_scan.places import Format
-from website_scan.security_categories import SecurityCategory
+from website_scan.security_categories import CATEGORY_KEYS
 from website_scan.values import StoredValue
 from website_scan.viewing import COLOR_SCHEMES
 
@@ -60,7 +60,7 @@ class ReportHead(TypedDict):
     completed_at: Timestamp
     chosen_categories: NotRequired[
         Annotated[
-            list[Annotated[str, values(SecurityCategory)]],
+            list[Annotated[str, values(CATEGORY_KEYS)]],
             "The categories of security checks that the scan was limited to; score and grade are of these alone. "
             "Absent if all were judged.",
         ]

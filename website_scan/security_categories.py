@@ -40,6 +40,8 @@ LABELS: dict[str, str] = {
     SecurityCategory.MAIL: "Mail",
     SecurityCategory.NAMES: "Names and addresses",
 }
+# Values of the API's fields.
+CATEGORY_KEYS: tuple[str, ...] = tuple(map(str, SecurityCategory))
 # Categories of a scan in the order of the catalogue. None: the scan judges all categories.
 Categories = tuple[SecurityCategory, ...]
 CATEGORIES_RULE = f"categories must be a list with one or more of {', '.join(SecurityCategory)}."

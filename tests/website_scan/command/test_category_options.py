@@ -52,5 +52,5 @@ def test_file_limits_security_and_other_types_ignore_it(folder: Path) -> None:
     assert parse_arguments([URL, "--categories", "names"]).categories == (NAMES,)
     assert parse_arguments([URL, "--type", "seo"]).categories is None
     file.write_text('categories = ["tls"]\n')
-    with pytest.raises(WrongUsage, match="website-scan.toml: categories: must be some of transport"):
+    with pytest.raises(WrongUsage, match=r"website-scan\.toml: categories: must be some of transport"):
         parse_arguments([URL])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -46,11 +46,15 @@ def records_of(site: TypicalSite) -> str:
 
 @dataclass(frozen=True)
 class TypicalWorld:
-    """Typical site that is running, with its servers by port. `open_network` returns a new network that reaches it."""
+    """Typical site that is running, with its servers by port.
+
+    `open_network` returns a new network that reaches the site. `dialed` are the ports of all connections so far.
+    """
 
     address: str
     servers: Mapping[int, Site]
     open_network: Callable[[], Network]
+    dialed: Sequence[int]
 
     def scan(self, network: Network, categories: Categories | None = None) -> ScanResult:
         """Return the result of a security scan."""
@@ -83,7 +87,10 @@ def running_typical_site(site: TypicalSite) -> Iterator[TypicalWorld]:
             ports[80] = running.enter_context(Site(site.plain_routes()))
         wires = {port: Wires({PUBLIC: server, PUBLIC6: server}) for port, server in ports.items()}
 
+        dialed: list[int] = []
+
         def dial(address: str, port: int, timeout_s: float) -> socket.socket:
+            dialed.append(port)
             if port not in wires:
                 raise ConnectionRefusedError
             return wires[port](address, port, timeout_s)
@@ -99,7 +106,7 @@ def running_typical_site(site: TypicalSite) -> Iterator[TypicalWorld]:
             return Network(policy, resolver=resolver, dialer=servers.dial, datagrams=servers.dial_datagrams)
 
         scheme = "https" if site.is_https else "http"
-        yield TypicalWorld(f"{scheme}://{site.host}/", ports, open_network)
+        yield TypicalWorld(f"{scheme}://{site.host}/", ports, open_network, dialed)
 
 
 def row(site: TypicalSite, result: ScanResult) -> str:
