@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from dashboard.sites import page_results
 from reports.page.history import previous_scan
 from scans.models import Scan
 from scans.services import requeue_scan
@@ -29,6 +30,7 @@ from tests.sites.lists.snapshot_cast import SnapshotSite, snapshot
 from tests.sites.monitors.pages.test_views import form_errors
 from tests.targets.typical import SITES
 from tests.website_scan.security.typical_scan import running_typical_site
+from website_scan.report.explanations import grade_meaning
 from website_scan.result import CategoryResult
 from website_scan.security_categories import CATEGORIES_RULE, NEEDS_SECURITY, SecurityCategory, limitation
 
@@ -160,13 +162,33 @@ def test_previous_report_has_the_same_categories(home: Member) -> None:
     assert previous_scan(finished_scan(home, type="security")) == whole
 
 
-def finish(home: Member, *checks: Any, score: int, categories: list[str] | None = None) -> None:
+def finish(home: Member, *checks: Any, score: int, categories: list[str] | None = None) -> Scan:
     scan = make_scan(home, url=URL, type="security", categories=categories)
     claim = claim_scan(scan.id)
     assert claim is not None
     chosen = claim.categories
     things = (CategoryResult("things", "Things", 10, checks, score),)
-    assert finish_scan(claim, make_result(scan, categories=things, score=score, chosen_categories=chosen))
+    facts = {"notice": limitation(chosen)}
+    assert finish_scan(claim, make_result(scan, categories=things, score=score, chosen_categories=chosen, facts=facts))
+    scan.refresh_from_db()
+    return scan
+
+
+@pytest.mark.parametrize("categories", [None, ["mail"]])
+def test_report_page_of_some_categories_names_them_in_place_of_what_the_grade_means(
+    home: Member, categories: list[str] | None
+) -> None:
+    scan = finish(home, make_check("spf", "pass"), score=100, categories=categories)
+    page = text_of(page_reading.browser_of(home).get(f"/report/{scan.id}"))
+    assert (limitation(["mail"]) in page) is (categories is not None)
+    assert (grade_meaning("security", scan.grade or "") in page) is (categories is None)
+
+
+def test_results_of_a_site_are_those_of_whole_scans(home: Member) -> None:
+    whole = finish(home, make_check("hsts"), score=40)
+    finish(home, make_check("spf", "pass"), score=100, categories=["mail"])
+    results = page_results(home.organization.id, [URL], limit=5)[URL]["security"]
+    assert [result.score for result in results] == [whole.score] == [40]
 
 
 def test_scan_of_some_categories_leaves_other_findings_and_the_score_of_a_site(home: Member) -> None:
