@@ -52,7 +52,7 @@ class Fake:
                 self.end_headers()
                 self.wfile.write(content)
 
-            do_GET = do_POST = do_PUT = do_DELETE = answer  # noqa: N815  # http.server calls these names
+            do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer  # noqa: N815  # http.server calls these names
 
             def log_message(self, *_: Any) -> None:
                 pass
