@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Annotated, Literal, NotRequired, TypedDict, final, get_args
 
 from website_scan.json_types import (
+    ChosenCategories,
     Component,
     Count,
     Fingerprint,
@@ -28,7 +29,6 @@ from website_scan.json_types import (
     values,
 )
 from website_scan.places import Format
-from website_scan.security_categories import CATEGORY_KEYS
 from website_scan.values import StoredValue
 from website_scan.viewing import COLOR_SCHEMES
 
@@ -44,9 +44,8 @@ ReportStatus = Annotated[str, values(REPORT_STATUSES)]
 class ReportHead(TypedDict):
     """Common fields of a report and of its JSON export.
 
-    Score and grade are None if the scan failed.
-
-    Older reports do not have the optional keys.
+    Score and grade are None if the scan failed. Older reports do not have the optional keys. `chosen_categories` is
+    absent if all were judged.
     """
 
     id: ScanId
@@ -58,13 +57,7 @@ class ReportHead(TypedDict):
     grade: Annotated[Grade | None, Published.NOT_NULL]
     created_at: Timestamp
     completed_at: Timestamp
-    chosen_categories: NotRequired[
-        Annotated[
-            list[Annotated[str, values(CATEGORY_KEYS)]],
-            "The categories of security checks that the scan was limited to; score and grade are of these alone. "
-            "Absent if all were judged.",
-        ]
-    ]
+    chosen_categories: NotRequired[ChosenCategories]
 
 
 @component("ReportSummary")
