@@ -103,6 +103,7 @@ ScanId = Annotated[str, identifier("scan")]
 TypeName = Annotated[str, values((str(scan_type), scan_type.label) for scan_type in ScanType)]
 ChosenCategories = Annotated[
     list[Annotated[str, values(CATEGORY_KEYS)]],
-    "Categories of security that the scan was limited to. Score and grade are of these alone.",
+    "Categories of security that the scan was limited to; absent if all were judged. Score and grade are of these "
+    "alone.",
 ]
 SeverityName = Annotated[str, values(SEVERITIES)]

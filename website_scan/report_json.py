@@ -44,8 +44,7 @@ ReportStatus = Annotated[str, values(REPORT_STATUSES)]
 class ReportHead(TypedDict):
     """Common fields of a report and of its JSON export.
 
-    Score and grade are None if the scan failed. Older reports do not have the optional keys. `chosen_categories` is
-    absent if all were judged.
+    Score and grade are None if the scan failed. Older reports do not have the optional keys.
     """
 
     id: ScanId
