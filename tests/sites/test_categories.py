@@ -18,6 +18,7 @@ from sites.lists import adoption, runs
 from sites.lists.asked_facts import is_asked
 from sites.lists.collecting import facts_of
 from sites.lists.differences import calculate_difference
+from sites.lists.pages.forms import CATEGORY_HINTS
 from sites.lists.starting import start_entries
 from sites.lists.targets import points_of
 from sites.models import Audit, ListRun, MonitorRun, SiteFinding, SiteList, SiteState
@@ -290,6 +291,10 @@ def test_table_says_that_a_fact_was_not_asked(home: Member) -> None:
     make_entry(site_list, URL, facts={"spf": False})
     page = page_reading.browser_of(home).get(f"/o/home/lists/{site_list.id}?show_hsts=yes")
     assert page_of(page).xpath("string(//td[@data-label='HSTS'])") == "Not asked"
+
+
+def test_form_offers_all_categories() -> None:
+    assert tuple(CATEGORY_HINTS) == tuple(SecurityCategory)
 
 
 def test_form_creates_and_changes_a_list_of_categories(home: Member) -> None:
