@@ -16,6 +16,7 @@ from django.utils import timezone
 from infrastructure.postgresql.statements import execute
 from reports.models import Mute
 from scans.models import Scan
+from scans.plug_ins import scan_extension
 from scans.signals import Ended
 from scans.visits.ending import REFUNDED
 from sites.models import SiteState
@@ -232,7 +233,9 @@ def _store_findings(
 
 
 def _unchosen_checks(result: ScanResult) -> frozenset[str]:
-    return frozenset() if result.chosen_categories is None else unchosen_checks(result.chosen_categories)
+    return (
+        frozenset() if result.chosen_categories is None else unchosen_checks(result.chosen_categories, scan_extension())
+    )
 
 
 def _urgent_findings(scan: Scan, result: ScanResult, repeats: Mapping[CheckKey, CheckKey]) -> Iterator[_FindingRow]:

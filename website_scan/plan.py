@@ -171,10 +171,11 @@ def origin_checks(scan_type: ScanType) -> frozenset[str]:
     return frozenset(check.id for check in checks(scan_type) if applies_to_whole_origin(check))
 
 
-@cache
-def unchosen_checks(categories: Categories) -> frozenset[str]:
-    """Return the IDs of the security checks in all other categories."""
-    return frozenset(check.id for check in checks(ScanType.SECURITY) if check.category_id not in categories)
+@lru_cache(maxsize=64)
+def unchosen_checks(categories: Categories, plug_ins: Extension = NO_EXTENSION) -> frozenset[str]:
+    """Return the IDs of the security checks in all other categories, including those of plug-ins."""
+    every = (*checks(ScanType.SECURITY), *plug_ins.checks_of(ScanType.SECURITY))
+    return frozenset(check.id for check in every if check.category_id not in categories)
 
 
 def plan(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -75,6 +76,10 @@ def test_unchosen_checks_are_those_of_other_categories() -> None:
     chosen = {check.id for check in plan(ScanType.SECURITY, categories=(SecurityCategory.MAIL,)).checks}
     every = {check.id for check in checks(ScanType.SECURITY)}
     assert every - unchosen_checks((SecurityCategory.MAIL,)) == chosen
+    other = Extension(
+        tuple(replace(check, id="bank-check", category_id="bank") for check in checks(ScanType.SECURITY)[:1])
+    )
+    assert "bank-check" in unchosen_checks((SecurityCategory.MAIL,), other)
 
 
 def test_other_types_ignore_categories() -> None:
