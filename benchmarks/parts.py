@@ -33,6 +33,7 @@ OVERLOAD_LIMITS = {"SCAN_QUEUE_LIMIT": "100000000", "SCAN_QUEUE_AGE_LIMIT": "864
 PARTS = {
     "scans": Part(0.2),
     "verdicts": Part(0.1),
+    "categories": Part(0.1),
     "audits": Part(0.1, {"SCAN_BROWSER": "off"}),
     "queue": Part(0.02, {"SCAN_BROWSER": "off"} | FAST_CLAIM_SETTINGS),
     "webhooks": Part(0.1, {}),

@@ -47,6 +47,7 @@ RESULTS = """
         SELECT id, score, grade, created_at, catalogue_version, kept_days FROM scans_scan AS scan
         WHERE organization_id = %(organization)s AND md5(scan.url) = md5(wanted.url) AND scan.url = wanted.url
             AND scan.type = kind.type AND status IN ('completed', 'partial') AND NOT is_of_journey
+            AND categories IS NULL
         ORDER BY scan.created_at DESC LIMIT %(limit)s
     ) AS result
 """

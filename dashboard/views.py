@@ -161,7 +161,7 @@ def scan_new(request: MemberRequest) -> HttpResponse:
 @known
 @session_suffices("the organization's own work, which all members see")
 def scan_again(request: MemberRequest, scan_id: str) -> HttpResponse:
-    """Start a new scan with an earlier scan's page, type, credentials, widths, colour scheme and own requirements.
+    """Start a new scan with an earlier scan's page, type, options and own requirements.
 
     States of journeys are only reached by another run.
     """
@@ -173,7 +173,8 @@ def scan_again(request: MemberRequest, scan_id: str) -> HttpResponse:
         refuse_over_rate_or_in_maintenance(request)
         scan_target = parse_target(scan.url, scan_policy())
         scan_type, requirements = ScanType(scan.type), requirements_of_scan(scan.id)
-        scan_request = ScanRequest(scan_target, scan_type, scan.credentials, scan.chosen_viewing, requirements)
+        options = (scan.chosen_viewing, requirements, scan.chosen_categories)
+        scan_request = ScanRequest(scan_target, scan_type, scan.credentials, *options)
         created = services.create_scan(caller=caller, request=scan_request)
     except Refusal as refusal:
         messages.error(request, f"The scan was not started. {refusal}")

@@ -16,7 +16,8 @@ from website_scan.json_types import (
     component,
     values,
 )
-from website_scan.report.diff import Change, Diff, NotCompared, Place, Reason, State
+from website_scan.report.diff import Change, Diff, NotCompared, Place, State
+from website_scan.report.not_compared import Reason
 from website_scan.report_json import ExportJson, FindingStatus, ReportStatus
 
 SIDES = ("from", "to")
@@ -99,6 +100,7 @@ class DiffJson(_Reports):
 
     score: ScoreChange
     same_rules: Annotated[bool, "False where the reports have different catalogue versions."]
+    same_categories: Annotated[bool, "False where they were limited to different categories of security checks."]
     same_browser: Annotated[bool, "False where only one of them was judged in a browser."]
     new: list[ChangeJson]
     fixed: list[ChangeJson]
@@ -116,6 +118,7 @@ def diff_json_of(diff: Diff[ExportJson]) -> DiffJson:
         "to": after,
         "score": {"before": before["score"], "after": after["score"], "change": diff.points},
         "same_rules": diff.same_rules,
+        "same_categories": diff.same_categories,
         "same_browser": diff.same_browser,
         "new": _changes_json(diff.new),
         "fixed": _changes_json(diff.fixed),

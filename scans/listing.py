@@ -23,7 +23,7 @@ from website_scan.ids import is_id
 COLUMNS = (
     *("id", "type", "url", "status", "score", "grade", "created_at", "started_at", "completed_at"),
     *("percent", "phase", "checks_done", "checks_total", "skipped_checks"),
-    *("error_code", "error_message", "credential_names", "viewing", "requirements"),
+    *("error_code", "error_message", "credential_names", "viewing", "requirements", "categories"),
 )
 JSON_COLUMNS = ("skipped_checks", "credential_names", "viewing", "requirements")
 SCAN_QUERY = f"""

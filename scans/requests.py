@@ -8,6 +8,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from infrastructure.api.errors import InvalidParams
 from infrastructure.api.inputs import Address, Choice, Chosen, Input, SingleMessage, Whole, refusal_as_error
 from infrastructure.api.typed import ItemField
 from scans.models import Scan
@@ -18,6 +19,7 @@ from website_scan.net.credentials import parse as parse_credentials
 from website_scan.net.targets import Target
 from website_scan.requirements.model import FileKind, Metric, Requirements, RequirementsJson
 from website_scan.requirements.reading import read_requirements
+from website_scan.security_categories import CATEGORIES_RULE, CATEGORY_KEYS, Categories, parse_categories
 from website_scan.viewing import COLOR_SCHEMES, MAX_WIDTH, MAX_WIDTHS, MIN_WIDTH, WIDTHS_RULE, Viewing, are_valid_widths
 
 
@@ -44,6 +46,25 @@ def types_of(names: Collection[str]) -> tuple[ScanType, ...]:
 def chosen_types() -> Chosen:
     """Return the serializer field `types` for the body of a request."""
     return Chosen(Scan.Type.choices, required=False, says=TYPES_RULE, code=InvalidType.code)
+
+
+def categories_field() -> Chosen:
+    """Return the serializer field for the categories of security checks."""
+    return Chosen(
+        CATEGORY_KEYS,
+        required=False,
+        allow_null=True,
+        help_text="Categories of security checks to judge; null, the default: all.",
+        says=CATEGORIES_RULE,
+    )
+
+
+def categories_of(names: Collection[str] | None, types: Collection[str]) -> Categories | None:
+    """Return the categories with these names in the usual order, or None for all. Raises InvalidParams."""
+    try:
+        return parse_categories(names, types)
+    except ValueError as error:
+        raise InvalidParams(str(error), "categories") from None
 
 
 class Widths(SingleMessage, serializers.ListField):
@@ -109,7 +130,7 @@ class ScanRequest:
     """Request for a scan of one page.
 
     Its credentials are sent to the target's origin only. `viewing` is None if the usual one applies, and `requirements`
-    is None without own requirements.
+    is None without own requirements. `categories` are the only categories of security checks to judge, None for all.
     """
 
     target: Target
@@ -117,6 +138,7 @@ class ScanRequest:
     credentials: Credentials | None = None
     viewing: Viewing | None = None
     requirements: Requirements | None = None
+    categories: Categories | None = None
 
 
 class BasicAuthSerializer(serializers.Serializer[Any]):
@@ -161,6 +183,7 @@ class ScanRequestSerializer(Input):
     widths = Widths(required=False)
     color_scheme = color_scheme_field()
     requirements = OwnRequirements()
+    categories = categories_field()
 
     def validate(self, values: dict[str, Any]) -> ScanRequest:
         return ScanRequest(
@@ -169,4 +192,5 @@ class ScanRequestSerializer(Input):
             values.get("request"),
             viewing_of(values),
             values.get("requirements"),
+            categories_of(values.get("categories"), [values["type"]]),
         )

@@ -22,6 +22,7 @@ from website_scan.json_types import (
     values,
 )
 from website_scan.requirements.model import RequirementsJson
+from website_scan.security_categories import CATEGORY_KEYS
 from website_scan.timestamps import timestamp
 from website_scan.viewing import COLOR_SCHEMES, ColorScheme
 
@@ -29,6 +30,10 @@ PHASES = ("queued", "connecting", "collecting", "checking", "done")
 AuditId = Annotated[str, identifier("aud")]
 Widths = Annotated[list[int], "Widths in CSS pixels at which accessibility is judged, the main one first."]
 ColorSchemeName = Annotated[ColorScheme, values(COLOR_SCHEMES), "Colour scheme that the browser prefers."]
+CategoryNames = Annotated[
+    list[Annotated[str, values(CATEGORY_KEYS)]],
+    "Categories of security checks that are judged. Absent if all are.",
+]
 ScanStatus = Annotated[str, values(Scan.Status.choices)]
 
 
@@ -80,7 +85,8 @@ class ScanDetail(ScanSummary):
     """Response of POST /v1/scan and GET /v1/scan/:id. `request` is present only if the scan has credentials.
 
     `widths` and `color_scheme` are present only if the request had one of them, and `requirements` only if it had some.
-    Scans of an audit have the requirements of the audit, and no such field.
+    Scans of an audit have the requirements of the audit, and no such field. `categories` is present only if the scan is
+    limited to some.
     """
 
     started_at: Timestamp | None
@@ -91,6 +97,7 @@ class ScanDetail(ScanSummary):
     request: NotRequired[CredentialNames]
     widths: NotRequired[Widths]
     color_scheme: NotRequired[ColorSchemeName]
+    categories: NotRequired[CategoryNames]
     requirements: NotRequired[RequirementsJson]
 
 
@@ -192,6 +199,8 @@ def scan_detail_of(scan: Scan) -> ScanDetail:
         scan_json["request"] = credential_names_of(scan.credential_names)
     if scan.viewing is not None:
         scan_json["widths"], scan_json["color_scheme"] = scan.viewing["widths"], scan.viewing["color_scheme"]
+    if scan.categories is not None and scan.type == Scan.Type.SECURITY:
+        scan_json["categories"] = scan.categories
     if scan.requirements is not None:
         scan_json["requirements"] = requirements_json_of(scan.requirements)
     return scan_json

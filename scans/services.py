@@ -18,7 +18,7 @@ from accounts.models import ActivityEvent, Membership, User
 from infrastructure.api.idempotency import Once
 from infrastructure.logging import request_id
 from scans.idempotency_records import Created, created_once
-from scans.models import Scan, credential_columns, stored_requirements, stored_viewing
+from scans.models import Scan, credential_columns, stored_categories, stored_requirements, stored_viewing
 from scans.own_requirements import requirements_of_scan
 from scans.reachability import refuse_unreachable, running_tests
 from scans.requests import ScanRequest
@@ -80,6 +80,7 @@ def _create_scan(caller: Caller, request: ScanRequest) -> ScanDetail:
             request_id=request_id(),
             viewing=stored_viewing(request.viewing),
             requirements=stored_requirements(request.requirements),
+            categories=stored_categories(request.categories),
             **credential_columns(request.credentials),
         )
         activity.record_by_caller(caller, "scan.created", scan.url, scan=scan.id, type=str(scan.type))
@@ -157,7 +158,7 @@ def _create_replacement(failed: Scan, now: datetime) -> Scan:
     except Refusal as refusal:
         raise NotRequeued(str(refusal)) from refusal
     columns = (
-        *("organization_id", "api_key_id", "created_by_id", "type", "url", "kept_days", "viewing"),
+        *("organization_id", "api_key_id", "created_by_id", "type", "url", "kept_days", "viewing", "categories"),
         *credential_columns(None),
     )
     values = {column: getattr(failed, column) for column in columns}

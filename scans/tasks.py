@@ -206,6 +206,7 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> journeys.Finish:
                 publish_page,
                 claim.viewing,
                 extension_of_visit(claim),
+                claim.categories,
             )
         if network.refused:
             count(EGRESS_REFUSED, "scan", by=len(network.refused))

@@ -153,7 +153,7 @@ class SiteListAdmin(ReadOnlyAdmin):
     fields = (
         *("id", "organization", "api_key", "created_by", "created_at", "name", "page", "entries_count", "types"),
         *("pages_per_entry", "every", "window_hours", "timezone", "next_run_at", "last_runs", "shares", "recipients"),
-        *("webhook_ids", "viewing", "requirements", "credential_names"),
+        *("webhook_ids", "viewing", "requirements", "categories", "credential_names"),
     )
 
     @admin.display(description="page")
@@ -185,7 +185,7 @@ class ListRunAdmin(ReadOnlyAdmin):
     )
     fields = (
         *("id", "site_list", "status", "is_requested", "started_at", "ended_at", "numbers", "error_code"),
-        *("error_message", "types", "pages_per_entry", "window_hours", "kept_days"),
+        *("error_message", "types", "categories", "pages_per_entry", "window_hours", "kept_days"),
     )
 
     def filter_by_organizations(self, queryset: QuerySet[Any], organization_ids: list[int]) -> QuerySet[Any]:

@@ -43,7 +43,8 @@ def _audit_rows(organization_id: int) -> QuerySet[Audit]:
 
 def _audit_summary(audit: Audit) -> dict[str, Any]:
     own = {} if audit.requirements is None else {"requirements": requirements_json_of(audit.requirements)}
-    return {**audit_summary_of(audit), **own, "run_of": audit.run_of or None, **_creator(audit)}
+    limited = {} if audit.categories is None else {"categories": audit.categories}
+    return {**audit_summary_of(audit), **own, **limited, "run_of": audit.run_of or None, **_creator(audit)}
 
 
 def _creator(row: Audit | Journey | Monitor | SiteList) -> dict[str, str | None]:

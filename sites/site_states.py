@@ -16,10 +16,12 @@ from django.utils import timezone
 from infrastructure.postgresql.statements import execute
 from reports.models import Mute
 from scans.models import Scan
+from scans.plug_ins import scan_extension
 from scans.signals import Ended
 from scans.visits.ending import REFUNDED
 from sites.models import SiteState
 from website_scan.fingerprints import fingerprints
+from website_scan.plan import unchosen_checks
 from website_scan.repeats import CheckKey, reported_elsewhere, reporters
 from website_scan.result import ScanResult
 from website_scan.urls import host_and_port_of
@@ -54,7 +56,7 @@ IS_OPEN = f"""(
     )
 )"""  # of constants
 
-# Stores the urgent findings of a visit's page. Checks that could not run keep their earlier findings, and checks that
+# Stores the urgent findings of a visit's page. Checks that did not run keep their earlier findings, and checks that
 # repeat another finding lose theirs.
 STORE_FINDINGS = """
     WITH judged AS (
@@ -87,6 +89,7 @@ STORE_FINDINGS = """
             SELECT FROM scans_scan AS scan
             WHERE scan.organization_id = %(organization)s AND md5(scan.url) = md5(%(url)s) AND scan.url = %(url)s
                 AND scan.type = found.type AND scan.status IN ('completed', 'partial') AND scan.id <> judged.scan_id
+                AND scan.categories IS NULL
         ), NULL, judged.expires_at
     FROM found JOIN judged USING (type)
     ON CONFLICT (organization_id, md5(url), type, check_id) DO UPDATE SET
@@ -177,8 +180,10 @@ def record_visit(*, ended: Ended, **_: object) -> None:
     parameters = {"organization": lead.organization_id, "host": host, "url": lead.url, "at": now}
     if results:
         _store_findings(results, parameters, now)
-    scores = {f"{scan.type}_score": scan.score for scan, _ in results}
-    grades = {f"{scan.type}_grade": scan.grade for scan, _ in results}
+    # Scores of a few categories say nothing about those of all.
+    whole = [scan for scan, result in results if result.chosen_categories is None]
+    scores = {f"{scan.type}_score": scan.score for scan in whole}
+    grades = {f"{scan.type}_grade": scan.grade for scan in whole}
     empty = {column: None if column.endswith("score") else "" for column in SCORE_COLUMNS}
     error = "" if results or failure is None else failure.error_message
     execute(STORE_STATE, {**parameters, **empty, **scores, **grades, "has_result": bool(results), "error": error})
@@ -216,7 +221,7 @@ def _store_findings(
         {
             "scan_id": scan.id,
             "type": str(scan.type),
-            "skipped": [check.id for check in result.skipped_checks],
+            "skipped": [check.id for check in result.skipped_checks] + sorted(_unchosen_checks(result)),
             "repeats": [key.id for key in repeats if key.type == result.type],
             "at": now.isoformat(),
             "expires_at": scan.kept_until.isoformat(),
@@ -225,6 +230,12 @@ def _store_findings(
     ]
     found = [row for scan, result in results for row in _urgent_findings(scan, result, repeats)]
     execute(STORE_FINDINGS, {**parameters, "judged": json.dumps(judged), "found": json.dumps(found)})
+
+
+def _unchosen_checks(result: ScanResult) -> frozenset[str]:
+    return (
+        frozenset() if result.chosen_categories is None else unchosen_checks(result.chosen_categories, scan_extension())
+    )
 
 
 def _urgent_findings(scan: Scan, result: ScanResult, repeats: Mapping[CheckKey, CheckKey]) -> Iterator[_FindingRow]:

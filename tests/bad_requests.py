@@ -520,6 +520,12 @@ def viewings(operation: Operation) -> Iterator[BadRequest]:
     yield from operation.values("color_scheme", None, "", "Dark", "sepia", 1, ["dark"])
 
 
+def categories(operation: Operation) -> Iterator[BadRequest]:
+    """Yield requests with invalid categories of security."""
+    yield from operation.values("categories", [], "mail", 5, {}, True, [None], [5], [["mail"]], {"0": "mail"})
+    yield from operation.values("categories", [""], ["Mail"], ["mail", "tls"], ["log_in"], ["mail\u0000"], ["\ud800"])
+
+
 def requirements(operation: Operation) -> Iterator[BadRequest]:
     """Yield requests with invalid own requirements."""
     rule = {"name": "Imprint", "link": "/imprint"}
@@ -674,6 +680,8 @@ def scan_group() -> Iterator[BadRequest]:
     yield from keys(POST_SCAN)
     yield from credentials(POST_SCAN)
     yield from viewings(POST_SCAN)
+    yield from categories(POST_SCAN)
+    yield from POST_SCAN.fields({"categories": ["mail"]}, {"type": "speed", "categories": []})
     yield from requirements(POST_SCAN)
     yield POST_SCAN.request("without quota", body=POST_SCAN.valid_body, caller="bare")
     yield POST_SCAN.request("without a place", body=POST_SCAN.valid_body, caller="placeless")
@@ -733,6 +741,8 @@ def audits_group() -> Iterator[BadRequest]:
     yield from bodies(POST_AUDIT, COMMON_INVALID_BODIES, COMMON_INVALID_CONTENT_TYPES, kib=1024)
     yield POST_AUDIT.request("{}", body={})
     yield from audit_requests(POST_AUDIT)
+    yield from first_of_each_field(categories(POST_AUDIT), 2)
+    yield from POST_AUDIT.fields({"types": ["seo"], "categories": ["mail"]})
     yield from first_of_each_field(credentials(POST_AUDIT), 2)
     yield from keys(POST_AUDIT)
     yield from POST_AUDIT.fields({"url": PAGE}, {"type": "seo"}, {"every": "day"}, {"Types": ["seo"]}, {"": 1})
@@ -928,6 +938,8 @@ def list_requests(operation: Operation) -> Iterator[BadRequest]:
     yield from operation.values("notify.emails", None, "ada@example.com", [None], ["nobody@example.com"])
     yield from operation.values("notify.emails", ["eve@example.net"])
     yield from operation.values("notify.webhooks", None, 1, "true", {}, [5], ["{no_webhook}"])
+    yield from first_of_each_field(categories(operation), 2)
+    yield from operation.fields({"types": ["seo"], "categories": ["mail"]}, {"types": [], "categories": []})
     yield from first_of_each_field(viewings(operation))
     yield from first_of_each_field(requirements(operation))
 

@@ -37,6 +37,7 @@ from website_scan.plan import (
     run_probe,
 )
 from website_scan.result import Budget, ScanError
+from website_scan.security_categories import Categories
 from website_scan.time_limit import OutOfTime, limited
 from website_scan.tracing import span
 from website_scan.viewing import Viewing
@@ -70,6 +71,7 @@ class Gathering:
         accept_page: Callable[[Page], None],
         viewing: Viewing,
         extension: Extension,
+        categories: Categories | None,
         *,
         follows_scripts: bool = True,
     ) -> None:
@@ -79,7 +81,11 @@ class Gathering:
         validator = network.policy.route_validator
         self.plans: Mapping[ScanType, Plan] = {
             scan_type: plan(
-                scan_type, has_browser=browser is not None, has_validator=validator is not None, extension=extension
+                scan_type,
+                has_browser=browser is not None,
+                has_validator=validator is not None,
+                extension=extension,
+                categories=categories,
             )
             for scan_type in types
         }

@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Annotated, TypeVar
 
 from website_scan.findings import ScanType, Severity
+from website_scan.security_categories import CATEGORY_KEYS
 
 Class = TypeVar("Class", bound=type)
 
@@ -100,4 +101,9 @@ Link = Annotated[str, Keywords(format="uri")]
 Fingerprint = Annotated[str, Keywords(pattern=FINGERPRINT)]
 ScanId = Annotated[str, identifier("scan")]
 TypeName = Annotated[str, values((str(scan_type), scan_type.label) for scan_type in ScanType)]
+ChosenCategories = Annotated[
+    list[Annotated[str, values(CATEGORY_KEYS)]],
+    "Categories of security that the scan was limited to; absent if all were judged. Score and grade are of these "
+    "alone.",
+]
 SeverityName = Annotated[str, values(SEVERITIES)]

@@ -1,7 +1,4 @@
-"""Run the checks of one scan type and compute the score.
-
-The checks judge a visit's evidence.
-"""
+"""Judge the evidence of a visit by the checks of one scan type, and compute the score."""
 
 from __future__ import annotations
 
@@ -52,6 +49,7 @@ from website_scan.result import (
     SkippedCheck,
 )
 from website_scan.scoring import Cap
+from website_scan.security_categories import limitation
 from website_scan.stored_data import Facts
 from website_scan.time_limit import OutOfTime, limited
 from website_scan.timestamps import timestamp
@@ -115,7 +113,8 @@ class Judgement:
         if self.results:
             self._suppress_repeats()
             return None
-        reason = self.skipped[0].reason if self.skipped else "No check of this type applies to what the site sent."
+        kind = "of the chosen categories" if self.plan.categories else "of this type"
+        reason = self.skipped[0].reason if self.skipped else f"No check {kind} applies to what the site sent."
         return ScanError("NO_CHECK_RAN", f"No check could run. {reason}")
 
     def _suppress_repeats(self) -> None:
@@ -294,6 +293,7 @@ class Judgement:
             screenshot=load.first_screen.data if load and load.first_screen else None,
             pictures=pictures(self.type, load, (result for _, result in self.results)),
             waterfall=waterfall(load.first) if load and self.type is ScanType.PERFORMANCE else None,
+            chosen_categories=self.plan.categories,
         )
 
     def _categories(self) -> list[CategoryResult]:
@@ -377,7 +377,7 @@ class Judgement:
             document = None if has_failed else self.evidence.get(Document)
             if self.type is ScanType.ACCESSIBILITY and isinstance(document, Document):
                 facts["content_digest"] = content_digest(document)
-        if notice := self._notice:
+        if notice := " ".join(filter(None, (limitation(self.plan.categories), self._notice))):
             facts["notice"] = notice
         if self._unseen_content_reason:
             facts["unseen"] = self._unseen_content_reason.code

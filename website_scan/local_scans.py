@@ -27,6 +27,7 @@ from website_scan.report.serialization import export_json
 from website_scan.report_json import ExportJson
 from website_scan.result import Budget, Progress, ScanError, ScanResult
 from website_scan.run import failed_result, scan
+from website_scan.security_categories import Categories
 from website_scan.viewing import Viewing
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def scan_address(  # noqa: PLR0913 -- the parameters of `run.scan`
     shared: EvidenceCache,
     viewing: Viewing | None = None,
     extension: Extension = NO_EXTENSION,
+    categories: Categories | None = None,
 ) -> tuple[ScanResult, ...]:
     """Scan a page in this process. The results, one for each type, do not contain the network's credentials.
 
@@ -75,7 +77,18 @@ def scan_address(  # noqa: PLR0913 -- the parameters of `run.scan`
     try:
         target = parse_target(url, network.policy)
         budget = Budget(time_limit_s=time_limit_s)
-        results = scan(target, types, network, budget, progress, browser, shared, viewing=viewing, extension=extension)
+        results = scan(
+            target,
+            types,
+            network,
+            budget,
+            progress,
+            browser,
+            shared,
+            viewing=viewing,
+            extension=extension,
+            categories=categories,
+        )
     except Refusal as refusal:
         results = fail(ScanError(refusal.code, str(refusal)))
     except Exception:

@@ -19,6 +19,7 @@ from website_scan.net.client import Network
 from website_scan.net.policy import RouteValidator
 from website_scan.net.targets import Target
 from website_scan.page.evidence import Clock, Page, ScanTypes, ServedContent
+from website_scan.security_categories import Categories
 from website_scan.time_limit import OutOfTime, limited
 from website_scan.viewing import Viewing
 
@@ -62,13 +63,15 @@ class Plan:
     """Checks of a scan type and all probes that they need.
 
     A check may need a probe indirectly. `omitted` are the checks that need a browser, if none is available.
-    `extension` has those of the checks that the catalogue does not have.
+    `extension` has those of the checks that the catalogue does not have. `categories` are the chosen categories of
+    security checks, or None for all.
     """
 
     checks: tuple[Check, ...]
     probes: Mapping[type, Probe]
     omitted: tuple[Check, ...] = ()
     extension: Extension = NO_EXTENSION
+    categories: Categories | None = None
 
 
 def evidence_order(probes: Mapping[type, Probe]) -> graphlib.TopologicalSorter[type]:
@@ -168,31 +171,53 @@ def origin_checks(scan_type: ScanType) -> frozenset[str]:
     return frozenset(check.id for check in checks(scan_type) if applies_to_whole_origin(check))
 
 
+@lru_cache(maxsize=64)
+def unchosen_checks(categories: Categories, plug_ins: Extension = NO_EXTENSION) -> frozenset[str]:
+    """Return the IDs of the security checks in all other categories, including those of plug-ins."""
+    every = (*checks(ScanType.SECURITY), *plug_ins.checks_of(ScanType.SECURITY))
+    return frozenset(check.id for check in every if check.category_id not in categories)
+
+
 def plan(
-    scan_type: ScanType, *, has_browser: bool = False, has_validator: bool = False, extension: Extension = NO_EXTENSION
+    scan_type: ScanType,
+    *,
+    has_browser: bool = False,
+    has_validator: bool = False,
+    extension: Extension = NO_EXTENSION,
+    categories: Categories | None = None,
 ) -> Plan:
     """Return the checks and probes for a scan type.
 
     Omits checks that need a browser if none is available, and leaves out those that need the operator's validator of
     routes if there is none: the report does not mention them. The checks of the extension are the last.
 
+    With `categories`, security has only the checks of these categories and own requirements, but none of plug-ins.
+
     Raises `CatalogueError` if a parameter needs evidence that no probe provides.
     """
+    if scan_type is not ScanType.SECURITY:
+        categories = None
     has_browser = has_browser and scan_type.uses_browser
     initial = INITIAL | {Browser} if has_browser else INITIAL
     initial |= {RouteValidator} if has_validator else frozenset()
     known = tuple(
         check
         for check in checks(scan_type)
-        if not judges_journeys_only(check) and (has_validator or not _needs_validator(check))
+        if not judges_journeys_only(check)
+        and (has_validator or not _needs_validator(check))
+        and (categories is None or check.category_id in categories)
     )
-    known += extension.checks_of(scan_type)
+    known += tuple(
+        check
+        for check in extension.checks_of(scan_type)
+        if categories is None or check.category_id not in extension.plug_ins
+    )
     planned = tuple(check for check in known if has_browser or not needs_browser(check, extension))
     if not scan_type.uses_browser and len(planned) < len(known):
         raise CatalogueError(f"{scan_type} scans use no browser, but one of their checks needs it")
     omitted = tuple(check for check in known if check not in planned)
     needed = _needed_probes(planned, initial, extension, has_browser=has_browser)
-    return Plan(planned, needed, omitted, extension)
+    return Plan(planned, needed, omitted, extension, categories)
 
 
 @lru_cache(maxsize=64)

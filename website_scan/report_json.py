@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Annotated, Literal, NotRequired, TypedDict, final, get_args
 
 from website_scan.json_types import (
+    ChosenCategories,
     Component,
     Count,
     Fingerprint,
@@ -43,9 +44,7 @@ ReportStatus = Annotated[str, values(REPORT_STATUSES)]
 class ReportHead(TypedDict):
     """Common fields of a report and of its JSON export.
 
-    Score and grade are None if the scan failed.
-
-    Older reports do not have the optional keys.
+    Score and grade are None if the scan failed. Older reports do not have the optional keys.
     """
 
     id: ScanId
@@ -57,6 +56,7 @@ class ReportHead(TypedDict):
     grade: Annotated[Grade | None, Published.NOT_NULL]
     created_at: Timestamp
     completed_at: Timestamp
+    chosen_categories: NotRequired[ChosenCategories]
 
 
 @component("ReportSummary")
@@ -392,6 +392,7 @@ class ReducedJson(TypedDict):
     repeated_checks: NotRequired[list[ReducedUnjudgedCheck]]
     answer: int | None
     certificate: list[str] | None
+    chosen_categories: NotRequired[list[str]]
 
 
 ComparableJson = ExportJson | ReducedJson

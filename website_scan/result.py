@@ -10,6 +10,7 @@ from typing import Literal
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType, Severity
 from website_scan.places import NO_ROWS, Rows
+from website_scan.security_categories import Categories
 from website_scan.stored_data import Facts, PicturePlaces, SiteFacts, StoredBasis, StoredExhibits
 from website_scan.values import StoredValue
 from website_scan.viewing import Viewing
@@ -228,7 +229,8 @@ class ScanResult:
 
     `browser` is the version of the browser that loaded the page, such as Chromium 156.0. `scoring` is the input of the
     score (`score_basis.basis`). `screenshot` is the first screen as WebP or JPEG. `viewing` is None if nobody has
-    chosen one. `state` is None for a scan of a page.
+    chosen one. `state` is None for a scan of a page. `chosen_categories` are the categories that a security scan was
+    limited to, None for all.
     """
 
     type: ScanType
@@ -255,6 +257,7 @@ class ScanResult:
     waterfall: Waterfall | None = None
     viewing: Viewing | None = None
     state: StateOfJourney | None = None
+    chosen_categories: Categories | None = None
 
     @property
     def checks(self) -> tuple[CheckResult, ...]:

@@ -23,10 +23,11 @@ from website_scan.net.targets import Target
 from website_scan.page.evidence import Page
 from website_scan.plan import Plan
 from website_scan.result import Budget, Checked, Phase, Progress, ScanError, ScanResult
+from website_scan.security_categories import Categories
 from website_scan.viewing import Viewing
 
 
-def scan(  # noqa: PLR0913 -- the library's entry point: four arguments are required, six optional
+def scan(  # noqa: PLR0913 -- the library's entry point: four arguments are required, seven optional
     target: Target,
     types: Iterable[ScanType],
     network: Network,
@@ -37,11 +38,13 @@ def scan(  # noqa: PLR0913 -- the library's entry point: four arguments are requ
     accept_page: Callable[[Page], None] = lambda _: None,
     viewing: Viewing | None = None,
     extension: Extension = NO_EXTENSION,
+    categories: Categories | None = None,
 ) -> tuple[ScanResult, ...]:
     """Scan one page for these scan types.
 
     The results are in the order of the types. `browser` may be None. `viewing` is None if nobody has chosen one.
-    `extension` has checks to run in addition to those of the catalogue.
+    `extension` has checks to run in addition to those of the catalogue. `categories` are those of security checks that
+    are judged, None for all.
 
     Never raises for anything the site does. Evidence is gathered concurrently, once for all types, and only if a check
     of one of the types needs it. Evidence of the origin that an earlier visit stored in `shared` is not gathered again.
@@ -65,6 +68,7 @@ def scan(  # noqa: PLR0913 -- the library's entry point: four arguments are requ
             accept_page,
             viewing or Viewing(),
             extension,
+            categories,
             follows_scripts=page is target,
         )
 

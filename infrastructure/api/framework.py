@@ -95,6 +95,7 @@ SPECTACULAR_SETTINGS = {
         "EventKind": "webhooks.models.EventKind",
         "WebhookFormat": "webhooks.models.Webhook.Format",
         "ScanPhase": "scans.schemas.PHASES",
+        "SecurityCategory": "website_scan.security_categories.CATEGORY_KEYS",
         "DiscoverySource": "sites.audits.requests.DISCOVER",
         "NotComparedReason": "reports.diff_json.REASONS",
         "ComparedSide": "reports.diff_json.SIDES",

@@ -99,7 +99,7 @@ def history(scan: Scan, load_export: Callable[[], ExportJson], now: datetime, mu
 
 
 def scans_of_same_page(scan: Scan) -> QuerySet[Scan]:
-    """Return the finished scans for the same page or state of a journey, and the same type, newest first."""
+    """Return the finished scans for the same page or state of a journey, type and categories, newest first."""
     rows = access.rows(Scan, scan.organization_id).filter(is_of_journey=scan.is_of_journey)
     if scan.is_of_journey:
         page = scan.audit_page
@@ -112,6 +112,7 @@ def scans_of_same_page(scan: Scan) -> QuerySet[Scan]:
     return (
         rows.alias(page=MD5("url"))
         .filter(page=MD5(Value(scan.url)), url=scan.url, type=scan.type, status__in=Scan.REPORTED)
+        .filter(categories=scan.categories)
         .order_by("-created_at", "-id")
         .only("id", "organization_id", "score", "grade", "created_at", "catalogue_version", "kept_days")
     )

@@ -69,6 +69,8 @@ def _obstacle(changes: Diff[ExportJson]) -> str:
     """Return why the scores are not comparable, or an empty string if they are."""
     if not changes.same_rules:
         return "the rules changed"
+    if not changes.same_categories:
+        return "not the same categories were judged"
     if not changes.same_browser:
         return "only one of the two was made in a browser"
     if _skipped_check_ids(changes.before) != _skipped_check_ids(changes.after):

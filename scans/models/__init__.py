@@ -1,5 +1,6 @@
 """Models of scans, queue turns, counters, the blocklist and idempotency records."""
 
+from scans.models.categories import WithCategories, stored_categories
 from scans.models.credentials import WithCredentials, credential_columns
 from scans.models.records import BlockedDomain, DomainTurn, EndedScan, IdempotencyRecord, ScanCount, ScanTally, Turn
 from scans.models.requirements import WithRequirements, stored_requirements
@@ -19,12 +20,14 @@ __all__ = [
     "ScanCount",
     "ScanTally",
     "Turn",
+    "WithCategories",
     "WithCredentials",
     "WithRequirements",
     "WithViewing",
     "credential_columns",
     "path_of",
     "report_path",
+    "stored_categories",
     "stored_requirements",
     "stored_viewing",
 ]  # fmt: skip

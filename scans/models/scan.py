@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Organization
 from infrastructure.leases import Lease, Leased
+from scans.models.categories import WithCategories
 from scans.models.credentials import WithCredentials
 from scans.models.domain import MAX_ADDRESS_LENGTH, MAX_NAME_LENGTH, DomainField
 from scans.models.requirements import WithRequirements
@@ -84,7 +85,7 @@ class ScanQuerySet(models.QuerySet["Scan"]):
         return self.filter(WITHOUT_LEASE)
 
 
-class Scan(WithCredentials, WithViewing, WithRequirements, Leased):
+class Scan(WithCredentials, WithViewing, WithRequirements, WithCategories, Leased):
     """Scan of one page for one type.
 
     The status is queued → scanning → completed | partial | failed. Scans of several types that examine a page together

@@ -42,6 +42,7 @@ from scans.visits.queue import (
 )
 from website_scan.findings import ScanType
 from website_scan.result import Progress, ScanError, ScanResult
+from website_scan.security_categories import Categories, SecurityCategory
 from website_scan.viewing import Viewing
 
 OTHER_WORKERS_DELAY_S = 0.5  # Messages for other workers are delayed by this many seconds.
@@ -75,7 +76,7 @@ def claim_sql() -> str:
             CASE WHEN scan.is_background THEN {audit_sql().audit_of_scan} END,
             scan.request_id, scan.attempts, scan.addresses, scan.credential_names IS NOT NULL,
             scan.viewing::text, CASE WHEN scan.is_of_journey THEN {audit_sql().journey_run_of_scan} END,
-            ({audit_sql().requirements_of_scan})::text
+            ({audit_sql().requirements_of_scan})::text, scan.categories
     """  # noqa: S608  # of constants
 
 
@@ -108,7 +109,8 @@ class ScanClaim:
     visit, if any. `attempt` counts from 1. `addresses` are the known addresses of the host. If `has_credentials`, the
     scans send credentials. `viewing` is None if nobody has chosen one. `journey_run_id` is the ID of the audit if it is
     a run of a journey, and else empty. `requirements` is the JSON text of own requirements, empty without any. Only the
-    visit reads it, because an error of the claim would stop the queue.
+    visit reads it, because an error of the claim would stop the queue. `categories` are the only categories of security
+    checks to judge, None for all.
     """
 
     scan_id: str
@@ -125,6 +127,7 @@ class ScanClaim:
     viewing: Viewing | None = None
     journey_run_id: str = ""
     requirements: str = ""
+    categories: Categories | None = None
 
 
 def claim_next(scan_id: str, worker: Worker) -> ScanClaim | None:
@@ -177,7 +180,7 @@ def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # 
     rows = fetch(claim_sql(), {"scan": scan_id, "token": token, "worker": worker.name[:100]})
     lead, *others = sorted(rows, key=lambda row: (row[0] != scan_id, row[0]))
     _, scan_type, url, organization_id, host, audit_id, request_id, attempt, addresses, has_credentials, *further = lead
-    viewing, journey_run_id, requirements = further
+    viewing, journey_run_id, requirements, categories = further
     return ScanClaim(
         scan_id,
         token,
@@ -193,6 +196,7 @@ def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # 
         Viewing.from_json(json.loads(viewing)) if viewing else None,
         journey_run_id or "",
         requirements or "",
+        None if categories is None else tuple(map(SecurityCategory, categories)),
     )
 
 

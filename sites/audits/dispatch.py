@@ -211,6 +211,7 @@ def _new_scans(page: AuditPage, now: datetime) -> list[Scan]:
         kept_days=audit.kept_days,
         request_id=audit.request_id,
         viewing=audit.viewing,
+        categories=audit.categories,
         is_of_journey=audit.kind == Audit.Kind.JOURNEY,
         reserved_scans=audit.states_planned,
         **_credentials_for(audit, page),

@@ -14,6 +14,8 @@ from scans.requests import (
     CredentialsSerializer,
     OwnRequirements,
     Widths,
+    categories_field,
+    categories_of,
     chosen_types,
     color_scheme_field,
     types_of,
@@ -28,6 +30,7 @@ from website_scan.net.errors import Blocked
 from website_scan.net.policy import Policy
 from website_scan.net.targets import InvalidUrl, Target, parse_target
 from website_scan.requirements.model import Requirements
+from website_scan.security_categories import Categories
 from website_scan.viewing import Viewing
 
 DISCOVER = ("sitemap", "links")
@@ -38,7 +41,7 @@ MAX_PATTERN_LENGTH = 500
 DEFAULT_MAX_PAGES = 100
 SITE_FIELDS = frozenset({"discover", "max_pages", "include", "exclude"})
 # Arguments of `AuditRequest.of` that are also fields in the request body.
-OPTIONS = SITE_FIELDS | {"types", "requirements"}
+OPTIONS = SITE_FIELDS | {"types", "requirements", "categories"}
 
 
 class InvalidPages(Refusal):
@@ -68,6 +71,7 @@ class AuditRequest:
     credentials: Credentials | None = None
     viewing: Viewing | None = None
     requirements: Requirements | None = None
+    categories: Categories | None = None
 
     @classmethod
     def of(  # noqa: PLR0913 -- the audit's target, and the API's options as keyword arguments
@@ -84,6 +88,7 @@ class AuditRequest:
         credentials: Credentials | None = None,
         viewing: Viewing | None = None,
         requirements: Requirements | None = None,
+        categories: Collection[str] | None = None,
     ) -> Self:
         """Validate the options and return the request.
 
@@ -103,6 +108,7 @@ class AuditRequest:
                 credentials=credentials,
                 viewing=viewing,
                 requirements=requirements,
+                categories=categories_of(categories, types),
             )
         most = min(DEFAULT_MAX_PAGES, pages_per_audit) if max_pages is None else max_pages
         return cls(
@@ -116,6 +122,7 @@ class AuditRequest:
             credentials,
             viewing,
             requirements,
+            categories_of(categories, types),
         )
 
 
@@ -272,6 +279,8 @@ class AuditFields(Input):
 
 class AuditRequestSerializer(AuditFields):
     """Body of POST /v1/audits with exactly one of `page`, `pages` and `site`."""
+
+    categories = categories_field()
 
     def validate(self, values: dict[str, Any]) -> AuditRequest:
         return self.audit(values)

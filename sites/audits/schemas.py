@@ -6,6 +6,7 @@ from typing import Annotated, NotRequired, TypedDict
 
 from scans.schemas import (
     AuditId,
+    CategoryNames,
     ColorSchemeName,
     CredentialNames,
     ScanFailure,
@@ -117,6 +118,7 @@ class AuditJson(AuditSummary):
     request: NotRequired[CredentialNames]
     widths: NotRequired[Widths]
     color_scheme: NotRequired[ColorSchemeName]
+    categories: NotRequired[CategoryNames]
     requirements: NotRequired[Annotated[RequirementsJson, "Absent for audits of a list, which has them."]]
 
 
@@ -276,6 +278,8 @@ def audit_json_of(audit: Audit) -> AuditJson:
         response["request"] = credential_names_of(audit.credential_names)
     if audit.viewing is not None:
         response["widths"], response["color_scheme"] = audit.viewing["widths"], audit.viewing["color_scheme"]
+    if audit.categories is not None:
+        response["categories"] = audit.categories
     if audit.requirements is not None:
         response["requirements"] = requirements_json_of(audit.requirements)
     return response

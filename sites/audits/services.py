@@ -24,7 +24,7 @@ from infrastructure.api.idempotency import Once
 from infrastructure.leases import Lease
 from infrastructure.logging import request_id
 from scans.idempotency_records import Created, created_once
-from scans.models import Scan, credential_columns, stored_requirements, stored_viewing
+from scans.models import Scan, credential_columns, stored_categories, stored_requirements, stored_viewing
 from scans.reachability import refuse_unreachable
 from scans.visits.claims import fail_queued_visits, send_scan_ended
 from scans.visits.overload import AUDIT_SHARE_OF_WAIT_LIMIT, refuse_when_overloaded
@@ -130,6 +130,7 @@ def insert_audit(organization: Organization, request: AuditRequest, **columns: A
         max_pages=request.max_pages,
         viewing=stored_viewing(request.viewing),
         requirements=stored_requirements(request.requirements),
+        categories=stored_categories(request.categories),
         created_at=now,
         request_id=request_id(),
         **{**of_organization, **columns},

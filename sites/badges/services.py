@@ -43,7 +43,7 @@ CONTENT = """
         CROSS JOIN LATERAL (
             SELECT score, grade, completed_at FROM scans_scan AS scan
             WHERE scan.organization_id = badge.organization_id AND md5(scan.url) = md5(badge.page)
-                AND NOT scan.is_of_journey
+                AND NOT scan.is_of_journey AND scan.categories IS NULL
                 AND scan.url = badge.page AND scan.type = kind.type AND scan.status = 'completed'
             ORDER BY scan.created_at DESC LIMIT 1
         ) AS result

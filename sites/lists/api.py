@@ -237,7 +237,7 @@ class ListEntries(ApiView):
         """Adds all sites, or none if any is invalid. Sites that the list already has get the new tags and note.
 
         The body may also be CSV (`text/csv`), a workbook in XLSX, or an address on each line (`text/plain`). With
-        `import`, the sites are a part of an import, which deletion of the other entries finishes.
+        `import`, the sites are a part of an import, which a DELETE request for the entries finishes.
         """
         raw_name = request.query_params.get("import")
         name = None if raw_name is None else part_imports.parse_name(raw_name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TypedDict
 
 from infrastructure.postgresql.statements import fetch
-from scans.models import Scan
 from sites.lists import snapshots
 from sites.lists.comparisons import compare_ended_run
 from sites.lists.differences import SnapshotDiff, without_nested_loops
@@ -72,7 +71,7 @@ def changes_of(run: ListRun) -> Changes | None:
 
 
 def _grades(run: ListRun, before: ListRun) -> Grades:
-    types = [type for type in Scan.Type.values if type in run.types and type in before.types]
+    types = snapshots.comparable_types(run, before)
     if not types:
         return {"better": 0, "worse": 0}
     pairs = [(RANK.format(run="before", type=type), RANK.format(run="after", type=type)) for type in types]

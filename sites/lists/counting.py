@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from infrastructure.postgresql.statements import fetch
 from scans.models import Scan
-from sites.lists import changes, notices
+from sites.lists import changes, notices, snapshots
 from sites.lists.conformance_counts import SiteConformance, add_site
 from sites.lists.events import record_list_event
 from sites.lists.leaving_out import LEFT_OUT_AT_ONCE, leave_out_batch
@@ -136,7 +136,7 @@ def count_ended_results(run: ListRun) -> int:
         result.statuses = _status_letters(result.seen, positions)
     counts.save()
     run.save(update_fields=["checks", "done", "failed"])
-    _update_entries(pairs, run.types)
+    _update_entries(pairs, run.types, compares_security=_has_categories_of_snapshot_before(run))
     rows = [{"id": result.id, "status": result.status, "statuses": result.statuses, "seen": {}} for result, _ in pairs]
     fetch(UPDATE_RESULTS, {"rows": json.dumps(rows)})
     return len(pairs)
@@ -157,7 +157,9 @@ def count_single_results(list_id: str) -> int:
             pairs = _lock_results(results)
             for result, _ in pairs:
                 result.status = _counted_status(result)
-            _update_entries(pairs, site_list.types)
+            latest = snapshots.latest(site_list)
+            compares_security = latest is None or latest.categories == site_list.categories
+            _update_entries(pairs, site_list.types, compares_security=compares_security)
             for result, _ in pairs:
                 result.save(update_fields=["status"])
         total += len(pairs)
@@ -242,12 +244,25 @@ def _increment(numbers: dict[str, int], key: str) -> None:
     numbers[key] = numbers.get(key, 0) + 1
 
 
-def _update_entries(pairs: Iterable[tuple[ListResult, ListEntry | None]], types: Sequence[str]) -> None:
-    """Update entries with their latest results in one SQL statement."""
+def _has_categories_of_snapshot_before(run: ListRun) -> bool:
+    """Return False if the previous snapshot judged other categories of security."""
+    before = snapshots.previous(run)
+    return before is None or before.categories == run.categories
+
+
+def _update_entries(
+    pairs: Iterable[tuple[ListResult, ListEntry | None]], types: Sequence[str], *, compares_security: bool
+) -> None:
+    """Update entries with their latest results in one SQL statement.
+
+    Without `compares_security`, the earlier scores of security are of other categories, so there is no change.
+    """
     latest: dict[str, ListEntry] = {}
     for result, entry in sorted(pairs, key=lambda pair: pair[0].ended_at or timezone.now()):
         if entry is not None and _update_entry(entry, result, types):
             latest[entry.id] = entry
+            if not compares_security:
+                entry.security_change = None
     if latest:
         rows = [{name: getattr(entry, name) for name in ENTRY_COLUMNS} for entry in latest.values()]
         fetch(UPDATE_ENTRIES, {"rows": json.dumps(rows, default=str)})

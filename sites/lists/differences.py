@@ -9,8 +9,7 @@ from typing import Annotated, Any, TypedDict
 from django.db import connection, transaction
 
 from infrastructure.postgresql.statements import fetch
-from scans.models import Scan
-from sites.lists.snapshots import named_check, severity_rank
+from sites.lists.snapshots import comparable_types, named_check, severity_rank
 from sites.models import ListRun
 from sites.models.stored_json import RunId
 from website_scan.json_types import Count, Grade, Score, TypeName
@@ -106,8 +105,8 @@ class ComparedSites(TypedDict):
 class Difference(TypedDict):
     """Difference between two snapshots, with the largest changes first.
 
-    `types` are the scan types of both snapshots. `checks_added` and `checks_removed` ran in one snapshot only, so they
-    are not compared.
+    `types` are the scan types of both snapshots, without security if they judged different categories. `checks_added`
+    and `checks_removed` ran in one snapshot only, so they are not compared.
     """
 
     types: list[TypeName]
@@ -154,7 +153,7 @@ def without_nested_loops() -> Iterator[None]:
 
 
 def _diff(run: ListRun, other: ListRun, limit: int) -> Difference:
-    types = [type for type in Scan.Type.values if type in run.types and type in other.types]
+    types = comparable_types(run, other)
     params = {"before": other.id, "after": run.id, "limit": limit}
     compared, better, worse = 0, 0, 0
     changed: list[ChangedSite] = []

@@ -12,11 +12,13 @@ from rest_framework import serializers
 from accounts.models import Interval, Tier
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.inputs import Choice, Flag, Input, Parsed, Text, Whole, refusal_as_error
-from scans.models import stored_requirements, stored_viewing
+from scans.models import Scan, stored_categories, stored_requirements, stored_viewing
 from scans.requests import (
     CredentialsSerializer,
     OwnRequirements,
     Widths,
+    categories_field,
+    categories_of,
     chosen_types,
     color_scheme_field,
     types_of,
@@ -131,6 +133,7 @@ class ListFieldsSerializer(Input):
     widths = Widths(required=False)
     color_scheme = color_scheme_field()
     requirements = OwnRequirements()
+    categories = categories_field()
 
     def validate_pages_per_entry(self, number: int) -> int:
         with refusal_as_error():
@@ -141,14 +144,19 @@ class ListFieldsSerializer(Input):
             return interval_within_tier(every or "", self.context["tier"])
 
     def validate(self, values: dict[str, Any]) -> ListRequest:
+        current: SiteList | None = self.context.get("site_list")
         columns = {name: values[name] for name in COLUMNS & values.keys()}
         if "types" in values:
             columns["types"] = [str(type) for type in types_of(values["types"])]
         columns |= recipient_columns(values.get("notify", {}))
         if {"widths", "color_scheme"} & values.keys():
-            columns["viewing"] = stored_viewing(viewing_of(values, self.context.get("viewing")))
+            columns["viewing"] = stored_viewing(viewing_of(values, current.chosen_viewing if current else None))
         if "requirements" in values:
             columns["requirements"] = stored_requirements(values["requirements"])
+        if {"types", "categories"} & values.keys():
+            types = values.get("types", current.types if current else Scan.Type.values)
+            names = values.get("categories", current.categories if current else None)
+            columns["categories"] = stored_categories(categories_of(names, types))
         return ListRequest(columns, values.get("request"), keeps_credentials="request" not in values)
 
 
@@ -206,7 +214,7 @@ def parse_change(body: Mapping[str, Any], policy: Policy, site_list: SiteList) -
         policy=policy,
         tier=site_list.organization.tier,
         organization_id=site_list.organization_id,
-        viewing=site_list.chosen_viewing,
+        site_list=site_list,
     )
     return request
 

@@ -141,6 +141,7 @@ def _insert_run(
         types=site_list.types,
         pages_per_entry=site_list.pages_per_entry,
         window_hours=site_list.window_hours,
+        categories=site_list.categories,
         entries=0,
     )
     begin_insertion(site_list, run)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Annotated, NotRequired, TypedDict
 
 from infrastructure.api.schema import ErrorBody
-from scans.models import Scan
+from scans.models import Scan, WithCategories
 from scans.schemas import (
+    CategoryNames,
     ColorSchemeName,
     CredentialNames,
     ScanFailure,
@@ -58,6 +59,7 @@ class ListRunJson(TypedDict):
     started_at: Timestamp
     ended_at: Timestamp | None
     types: list[TypeName]
+    categories: NotRequired[CategoryNames]
     pages_per_entry: Positive
     window_hours: Count
     entries: Count
@@ -91,6 +93,7 @@ class SiteListJson(TypedDict):
     request: NotRequired[CredentialNames]
     widths: NotRequired[Widths]
     color_scheme: NotRequired[ColorSchemeName]
+    categories: NotRequired[CategoryNames]
     requirements: NotRequired[RequirementsJson]
     targets: NotRequired[Annotated[list[StoredTarget], "Missing if there are none."]]
     entries: Count
@@ -259,6 +262,7 @@ def list_run_of(run: ListRun) -> ListRunJson:
         "started_at": timestamp(run.started_at),
         "ended_at": timestamp_or_none(run.ended_at),
         "types": run.types,
+        **_categories_of(run),
         "pages_per_entry": run.pages_per_entry,
         "window_hours": run.window_hours,
         "entries": run.entries,
@@ -329,8 +333,16 @@ class _Requirements(TypedDict, total=False):
     requirements: RequirementsJson
 
 
+class _Categories(TypedDict, total=False):
+    categories: CategoryNames
+
+
 class _Targets(TypedDict, total=False):
     targets: list[StoredTarget]
+
+
+def _categories_of(row: WithCategories) -> _Categories:
+    return {} if row.categories is None else {"categories": row.categories}
 
 
 def _list_json(site_list: SiteList, recipients: Recipients, run: ListRun | None) -> SiteListJson:
@@ -355,6 +367,7 @@ def _list_json(site_list: SiteList, recipients: Recipients, run: ListRun | None)
         "warning": recipients.warning,
         **request,
         **viewing,
+        **_categories_of(site_list),
         **own,
         **targets,
         "entries": site_list.entries_count,

@@ -155,6 +155,17 @@ def previous(run: ListRun) -> ListRun | None:
     return earlier.exclude(id=run.id).first()
 
 
+def comparable_types(run: ListRun, other: ListRun) -> list[str]:
+    """Return the scan types whose scores can be compared between two snapshots.
+
+    Scores of security are comparable only if both snapshots judged the same categories.
+    """
+    types = [type for type in Scan.Type.values if type in run.types and type in other.types]
+    if run.categories != other.categories:
+        types = [type for type in types if type != Scan.Type.SECURITY]
+    return types
+
+
 def figures(run: ListRun, tag: str = "") -> Figures:
     """Return the statistics of a snapshot, or of its sites with one tag.
 

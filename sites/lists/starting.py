@@ -54,7 +54,7 @@ NEXT = """
         SELECT coalesce(array_agg(address), '{}') AS addresses FROM sites_audit, unnest(addresses) AS address
         WHERE organization_id = %(organization)s AND status IN ('queued', 'discovering', 'running') AND run_of = 'list'
     ), due AS (
-        SELECT result.*, list.types, list.pages_per_entry
+        SELECT result.*, list.types, list.pages_per_entry, list.categories
         FROM sites_sitelist AS list CROSS JOIN LATERAL (
             SELECT id, run_id, entry_id IS NULL AS is_gone, addresses, url, starts_at, position FROM sites_listresult
             WHERE site_list_id = list.id AND run_id IS NULL AND {is_due}
@@ -62,7 +62,7 @@ NEXT = """
         WHERE list.organization_id = %(organization)s AND list.deleted_at IS NULL
             AND (%(sites)s OR list.pages_per_entry = 1)
         UNION ALL
-        SELECT result.*, run.types, run.pages_per_entry
+        SELECT result.*, run.types, run.pages_per_entry, run.categories
         FROM sites_sitelist AS list
         JOIN sites_listrun AS run ON run.site_list_id = list.id AND run.status = 'running' AND run.error_code = ''
         CROSS JOIN LATERAL (
@@ -73,7 +73,7 @@ NEXT = """
         WHERE list.organization_id = %(organization)s AND list.deleted_at IS NULL
             AND (%(sites)s OR run.pages_per_entry = 1)
     )
-    SELECT id, run_id, is_gone, addresses, url, types, pages_per_entry FROM due
+    SELECT id, run_id, is_gone, addresses, url, types, pages_per_entry, categories FROM due
     ORDER BY run_id IS NOT NULL, starts_at, position, id LIMIT %(limit)s
 """.replace(
     "{is_due}",
@@ -95,6 +95,7 @@ class DueResult:
     url: str
     types: tuple[str, ...]
     pages: int
+    categories: list[str] | None
 
 
 def start_due(now: datetime, has_time: Callable[[], bool]) -> int:
@@ -148,10 +149,12 @@ def _due_results(organization: Organization, now: datetime, limit: int) -> list[
     sites = remaining_site_audits(organization, SHARE_OF_SITES)
     rows = access.fetch_rows(NEXT, organization.id, now=now, limit=limit, sites=sites > 0)
     due_results = []
-    for result_id, run_id, is_gone, host_addresses, url, types, pages in rows:
+    for result_id, run_id, is_gone, host_addresses, url, types, pages, categories in rows:
         sites -= pages > 1
         if pages == 1 or sites >= 0:
-            due_results.append(DueResult(result_id, run_id, is_gone, host_addresses, url, tuple(types), pages))
+            due_results.append(
+                DueResult(result_id, run_id, is_gone, host_addresses, url, tuple(types), pages, categories)
+            )
     return due_results
 
 
@@ -307,7 +310,15 @@ def _audit_request(
     pages = min(due_result.pages, pages_per_audit)
     kind = Audit.Kind.PAGE if pages == 1 else Audit.Kind.SITE
     target = parse_address(due_result.url, policy, kind)
-    return AuditRequest.of(kind, [target], pages_per_audit, types=due_result.types, max_pages=pages, viewing=viewing)
+    return AuditRequest.of(
+        kind,
+        [target],
+        pages_per_audit,
+        types=due_result.types,
+        max_pages=pages,
+        viewing=viewing,
+        categories=due_result.categories,
+    )
 
 
 def _leave_out_results(organization_id: int, due_result: DueResult, limits: usage.TierLimits, now: datetime) -> None:

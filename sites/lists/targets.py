@@ -101,6 +101,8 @@ def points_of(site_list: SiteList, target: StoredTarget, limit: int = 52) -> lis
         return [SharePoint(run.started_at, passed, of) for run, passed, of in counts if of]
     scores = KeyTransform(target["type"], KeyTransform("scores", "data"))
     runs = snapshots_of(site_list).filter(status__in=WHOLE)
+    if target["type"] == Scan.Type.SECURITY:
+        runs = runs.filter(categories=site_list.categories)
     rows = ListCount.objects.filter(run__in=runs, tag=target["tag"]).annotate(scores=scores).exclude(scores=None)
     newest = rows.order_by("-run__started_at", "-run_id").values_list("run__started_at", "scores")[:limit]
     least = target["least"] or 0

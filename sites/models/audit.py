@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Organization
 from infrastructure.leases import Leased
+from scans.models.categories import WithCategories
 from scans.models.credentials import WithCredentials
 from scans.models.domain import MAX_ADDRESS_LENGTH
 from scans.models.requirements import WithRequirements
@@ -109,7 +110,7 @@ class AuditQuerySet(models.QuerySet["Audit"]):
         return self.filter(last, created_at__lte=before, status__in=Audit.FINAL)
 
 
-class Audit(WithCredentials, WithViewing, WithRequirements, Leased):
+class Audit(WithCredentials, WithViewing, WithRequirements, WithCategories, Leased):
     """Audit of one page, a list of pages, a whole site, or the states of a journey, for one or more scan types.
 
     queued → (discovering →) running → completed | partial | failed | cancelled; nothing leaves a final state.

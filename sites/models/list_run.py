@@ -13,6 +13,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from scans.models.categories import WithCategories
 from scans.models.domain import MAX_ADDRESS_LENGTH
 from sites.models.audit import Audit
 from sites.models.monitor import new_run_id
@@ -43,7 +44,7 @@ class Insertion(TypedDict):
     at: str
 
 
-class ListRun(models.Model):
+class ListRun(WithCategories):
     """Run of a list, which scans each entry once.
 
     The status is running → completed | partial | failed | cancelled. A finished run is a snapshot of the list.

@@ -17,6 +17,7 @@ from django.db.models.functions import MD5, Collate, Left
 from django.utils import timezone
 
 from accounts.models import ApiKey, Organization
+from scans.models.categories import WithCategories
 from scans.models.credentials import WithCredentials
 from scans.models.requirements import WithRequirements
 from scans.models.viewing import WithViewing
@@ -185,7 +186,7 @@ class UndeletedLists(models.Manager["SiteList"]):
         return super().get_queryset().filter(deleted_at=None)
 
 
-class SiteList(WithCredentials, WithViewing, WithRequirements):
+class SiteList(WithCredentials, WithViewing, WithRequirements, WithCategories):
     """Named list of sites.
 
     A run of the list audits one or several pages of each site.

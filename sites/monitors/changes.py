@@ -23,7 +23,8 @@ from sites.models.stored_json import (
 from sites.monitors.states import checks_of, checks_without_verdict, has_browser, is_error, merge_report
 from website_scan.messages import cut
 from website_scan.priority import SEVERITY_RANK, Priority
-from website_scan.report.diff import Change, Diff, Place, Reason, diff
+from website_scan.report.diff import Change, Diff, Place, diff
+from website_scan.report.not_compared import Reason
 from website_scan.report_json import ReducedJson
 
 # Changes of a check are remembered for some runs. A change is confirmed by several consecutive runs.

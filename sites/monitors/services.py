@@ -152,6 +152,7 @@ def _recent_audit(monitor: Monitor, now: datetime) -> Audit | None:
         status=Audit.Status.COMPLETED,
         completed_at__gte=now - MAX_AGE_OF_FIRST_RESULT,
         credential_names__isnull=True,
+        categories__isnull=True,
     )
     for audit in audits.order_by("-completed_at")[:MAX_COMPARED_AUDITS]:
         if monitor.kind != Audit.Kind.PAGES or monitor.pages == [page.url for page in audit.pages.order_by("position")]:

@@ -73,6 +73,7 @@ def start_again(request: MemberRequest, audit: Audit) -> StartedAudit:
         credentials=audit.credentials,
         viewing=audit.chosen_viewing,
         requirements=audit.own_requirements,
+        categories=audit.categories,
     )
     return _create(request.membership, audit_request)
 

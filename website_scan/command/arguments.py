@@ -15,6 +15,7 @@ from typing import Any
 
 from website_scan import __version__, environment
 from website_scan.command.argument_parser import AppendInOrder, Parser, reader
+from website_scan.command.category_options import add_category_option, chosen_categories
 from website_scan.command.completion import SHELLS, PrintCompletion
 from website_scan.command.configuration import configuration, fail_under, refuse_access_without_typed_pages
 from website_scan.command.conformance_options import (
@@ -41,6 +42,7 @@ from website_scan.command.site_options import SiteOptions, choose_site_or_pages,
 from website_scan.command.viewing_options import add_viewing_options, chosen_viewing
 from website_scan.findings import ScanType, Severity
 from website_scan.requirements.model import NO_REQUIREMENTS, Requirements
+from website_scan.security_categories import Categories
 from website_scan.viewing import Viewing
 
 PROGRAM = "website-scan"
@@ -75,8 +77,8 @@ class Options:
     on the command line. Only they may be on a loopback address: URLs in a file may not. Options that end in `_for` are
     pairs of a host and the value for it. With `site`, the only URL is the start page of a site whose pages are scanned.
     With `journeys`, it is the address that their relative addresses start from, or the URLs are their first addresses.
-    `requirements` are rules of the user. `target` has the criteria of outputs, and `fail_on_level` those that fail the
-    gate.
+    `categories` are the only ones of security to judge, None for all. `requirements` are rules of the user. `target`
+    has the criteria of outputs, and `fail_on_level` those that fail the gate.
     """
 
     urls: tuple[str, ...]
@@ -85,6 +87,7 @@ class Options:
     journeys: JourneyOptions | None = None
     types: tuple[ScanType, ...] = tuple(ScanType)
     viewing: Viewing | None = None
+    categories: Categories | None = None
     outputs: tuple[Output, ...] = (Output(),)
     under: Mapping[str, int] = field(default_factory=dict)
     fail_on: Severity | None = None
@@ -150,14 +153,16 @@ def parse_arguments(arguments: Sequence[str], program: str = PROGRAM) -> Options
     if _file_chooses_a_host(pages, typed, file_options, has_journeys=journeys is not None):
         refuse_access_without_typed_pages(typed)
     own = requirement_options(chosen)
+    types = tuple(map(ScanType, dict.fromkeys(chosen.get("type", ScanType))))
     known = partial(known_outcomes, requirements=own.requirements, uses_plug_ins=not parsed.no_plugins)
     return Options(
         urls=pages,
         typed=tuple(url for url in canonical_pages(_typed_urls(typed)) if not url.startswith("/")),
         site=site,
         journeys=journeys,
-        types=tuple(map(ScanType, dict.fromkeys(chosen.get("type", ScanType)))),
+        types=types,
         viewing=chosen_viewing(chosen),
+        categories=chosen_categories(typed, chosen, types),
         outputs=outputs,
         under=dict(own.under) | chosen.get("fail_under", {}),
         fail_on=Severity(chosen["fail_on"]) if "fail_on" in chosen else None,
@@ -317,6 +322,7 @@ def _add_pages(group: argparse._ArgumentGroup) -> None:
     add("--include", action="append", metavar="PATTERN", help=about)
     add("--exclude", action="append", metavar="PATTERN", help=argparse.SUPPRESS)
     add("--type", action="append", choices=kinds, metavar="TYPE", help=f"{', '.join(kinds)} (all)")
+    add_category_option(group)
     add_viewing_options(group)
     add("--serve", type=Path, metavar="DIR", help="serve this folder; URLs are paths in it (/)")
     add("--start", metavar="COMMAND", help="server during the scan; also --wait-for URL")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from website_scan.accessibility.standards import LEVELS
+from website_scan.command.category_options import category_names
 from website_scan.command.conformance_options import GATE_LEVELS, STANDARDS
 from website_scan.command.errors import WrongUsage
 from website_scan.command.journey_options import tables
@@ -212,6 +213,7 @@ KEYS: Mapping[str, tuple[str, Callable[[object], Any]]] = {
     "journey": ("journey", _texts),
     "journeys": ("journeys", tables),
     "types": ("type", _types),
+    "categories": ("categories", category_names),
     "widths": ("width", widths_of_file),
     "color-scheme": ("color_scheme", _choice_reader(*COLOR_SCHEMES)),
     "fail-under": ("fail_under", fail_under),

@@ -16,6 +16,7 @@ from typing import TypedDict
 from urllib.parse import quote
 
 from website_scan.command.argument_parser import Parser
+from website_scan.command.category_options import add_category_option
 from website_scan.command.errors import EXIT_FAILED, ServerRefused, WrongUsage
 from website_scan.command.list_parts import push_sites
 from website_scan.command.output import refuse_unwritable, write_pieces
@@ -102,6 +103,7 @@ def parse_options(arguments: Sequence[str], program: str) -> argparse.Namespace:
     push = _action(actions, common, program, "push FILE [NAME|ID]", "replace the sites of a list by those of a file")
     push.add_argument("file", metavar="FILE", help="CSV, JSON (.json), or text with an address on each line; - reads")
     push.add_argument("list", metavar="NAME|ID", nargs="?", help="by default the name of the file; created if new")
+    add_category_option(push)
     push.set_defaults(act=_push)
 
     begin = _action(actions, common, program, "run NAME|ID", "begin a run now")
@@ -138,9 +140,13 @@ def _push(server: ServiceClient, options: argparse.Namespace) -> int:
     site_list = _find_list(server, name_or_id)
     is_new_list = site_list is None
     if site_list is None:
-        created: _List = server.request("POST", "/v1/lists", {"name": name_or_id, "types": list(map(str, ScanType))})
+        types = list(map(str, ScanType)) if options.categories is None else [str(ScanType.SECURITY)]
+        categories = {} if options.categories is None else {"categories": options.categories}
+        created: _List = server.request("POST", "/v1/lists", {"name": name_or_id, "types": types, **categories})
         site_list = created
     path = f"/v1/lists/{site_list['id']}"
+    if options.categories is not None and not is_new_list:
+        server.request("PATCH", path, {"categories": options.categories})
     progress = ProgressLine(is_quiet=options.quiet)
     try:
         changes = push_sites(server, f"{path}/entries", Upload(data, media_type, UPLOAD_TIMEOUT_S), progress)

@@ -123,6 +123,7 @@ def _visit(
         browser=_browser_for(options),
         shared=shared,
         viewing=options.viewing,
+        categories=options.categories,
         extension=additional_checks(options.requirements, uses_plug_ins=options.uses_plug_ins),
     )
 

@@ -243,6 +243,8 @@ def scan_pages(
     body = _audited_pages(options) | {"types": [str(scan_type) for scan_type in options.types]}
     if options.viewing is not None:
         body |= options.viewing.json
+    if options.categories is not None:
+        body["categories"] = list(options.categories)
     if options.requirements.rules:
         body["requirements"] = options.requirements.json()
     audit: _Audit = server.request("POST", "/v1/audits", body | ({"request": request} if request else {}))

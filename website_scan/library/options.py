@@ -17,6 +17,7 @@ from website_scan.net import errors as net_errors
 from website_scan.net.credentials import OriginCredentials, parse
 from website_scan.net.policy import Policy
 from website_scan.net.targets import Target, parse_target
+from website_scan.security_categories import Categories, parse_categories
 from website_scan.viewing import COLOR_SCHEMES, WIDTHS_RULE, Viewing, are_valid_widths
 from website_scan.viewing import ColorScheme as ColorScheme
 
@@ -54,6 +55,16 @@ def parse_types(types: Iterable[str] | str | None) -> tuple[Type, ...]:
     if unknown or not names:
         raise InvalidOption(f"types must be some of {', '.join(TYPES)}{f', not {unknown[0]!r}' if unknown else ''}.")
     return tuple(Type(name) for name in dict.fromkeys(names))
+
+
+def parse_category_names(names: Iterable[str] | str | None, types: tuple[Type, ...]) -> Categories | None:
+    """Return the categories of security to judge, None for all. Raises InvalidOption."""
+    if names is None:
+        return None
+    try:
+        return parse_categories([names] if isinstance(names, str) else list(names), types)
+    except ValueError as error:
+        raise InvalidOption(str(error)) from None
 
 
 def parse_networks(networks: Iterable[str]) -> tuple[Exemption, ...]:

@@ -21,6 +21,7 @@ from website_scan.library.options import (
     Credentials,
     ScanType,
     credentials_by_origin,
+    parse_category_names,
     parse_networks,
     parse_time_limit,
     parse_types,
@@ -37,6 +38,7 @@ from website_scan.net.policy import Policy
 from website_scan.net.targets import Target
 from website_scan.requirements.model import NO_REQUIREMENTS
 from website_scan.requirements.reading import read_requirements
+from website_scan.security_categories import Categories
 from website_scan.viewing import Viewing
 
 
@@ -71,6 +73,7 @@ def scan(  # noqa: PLR0913 -- one page, and options by keyword
     mail_servers: bool | None = None,
     widths: Iterable[int] | None = None,
     color_scheme: ColorScheme | None = None,
+    categories: Iterable[str] | str | None = None,
     requirements: Mapping[str, object] | None = None,
     plug_ins: bool = True,
     time_limit_s: float | None = None,
@@ -81,8 +84,9 @@ def scan(  # noqa: PLR0913 -- one page, and options by keyword
     `browser` is a `Browser` to use, True to require one, False for none, and None for one if it is installed.
     `credentials` are sent to the origin of the page only. `allow_networks` are private networks that may be reached,
     such as "127.0.0.0/8" or "10.0.0.5/32:8080"; the page and what it loads may be there. `widths` (pixels, the main one
-    first) and `color_scheme` choose how the browser shows the page. `mail_servers` allows connections to port 25 of the
-    domain's mail servers, instead of the variable SCAN_MAIL_SERVERS. `requirements` are rules of your own, such as
+    first) and `color_scheme` choose how the browser shows the page. `categories` are the only ones of security to
+    judge, such as ["mail", "names"]. `mail_servers` allows connections to port 25 of the domain's mail servers, instead
+    of the variable SCAN_MAIL_SERVERS. `requirements` are rules of your own, such as
     `{"rules": [{"name": "Imprint is linked", "link": "/imprint"}]}`. Checks of installed plug-ins run, unless
     `plug_ins` is False or the variable SCAN_PLUGINS names others. `time_limit_s` is for the page, 60 seconds by
     default. `progress` is called with a `Progress`; an exception that it raises ends the scan.
@@ -99,6 +103,7 @@ def scan(  # noqa: PLR0913 -- one page, and options by keyword
         mail_servers=mail_servers,
         widths=widths,
         color_scheme=color_scheme,
+        categories=categories,
         requirements=requirements,
         plug_ins=plug_ins,
         time_limit_s=time_limit_s,
@@ -117,6 +122,7 @@ def scan_pages(  # noqa: PLR0913 -- pages, and options by keyword
     mail_servers: bool | None = None,
     widths: Iterable[int] | None = None,
     color_scheme: ColorScheme | None = None,
+    categories: Iterable[str] | str | None = None,
     requirements: Mapping[str, object] | None = None,
     plug_ins: bool = True,
     time_limit_s: float | None = None,
@@ -136,12 +142,14 @@ def scan_pages(  # noqa: PLR0913 -- pages, and options by keyword
     viewing = parse_viewing(widths, color_scheme)
     if viewing is not None and browser is False:
         raise InvalidOption("widths and color_scheme need a browser.")
+    parsed_types = parse_types(types)
     plan = _Plan(
         targets,
-        parse_types(types),
+        parsed_types,
         policy,
         credentials_by_origin(credentials, targets, policy),
         viewing,
+        parse_category_names(categories, parsed_types),
         _extension(requirements, uses_plug_ins=plug_ins),
         parse_time_limit(time_limit_s),
         parse_workers(workers),
@@ -170,6 +178,7 @@ class _Plan:
     policy: Policy
     credentials: Mapping[str, OriginCredentials]
     viewing: Viewing | None
+    categories: Categories | None
     extension: Extension
     time_limit_s: float
     workers: int
@@ -202,6 +211,7 @@ class _Plan:
                     browser=browser,
                     shared=self.shared,
                     viewing=self.viewing,
+                    categories=self.categories,
                     extension=self.extension,
                 )
             except _CallbackFailed as failure:

@@ -147,6 +147,11 @@ class Network:
         return self._meter.requests
 
     @property
+    def dns_queries(self) -> int:
+        """Return the number of DNS queries that were sent, except for addresses of hosts."""
+        return self._meter.dns_queries
+
+    @property
     def refused(self) -> tuple[tuple[str, str], ...]:
         """Return host and address of each refused connection.
 

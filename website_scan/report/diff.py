@@ -11,41 +11,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Generic, NamedTuple, TypeVar
 
 from website_scan.fingerprints import fingerprint
 from website_scan.messages import counted
 from website_scan.priority import SEVERITY_RANK, STATUS_RANK, Priority, priority_of
 from website_scan.report.mute_matching import NO_MUTES, MutedPlaces, Mutes
+from website_scan.report.not_compared import Reason, reason_of_absence
 from website_scan.report.places import is_cut, occurrences_by_fingerprint
 from website_scan.report_json import ComparableCheck, ComparableFinding, ComparableJson, ExportJson
-from website_scan.requirements.model import is_own_check
 
 Compared = TypeVar("Compared", bound=ComparableJson)
-
-
-class Reason(StrEnum):
-    """Reason why a finding cannot be compared with the other report.
-
-    `said` is the text for users.
-    """
-
-    COULD_NOT_RUN = "could_not_run"
-    NEEDS_BROWSER = "needs_browser"
-    TOLD_BY_ANOTHER = "told_by_another"
-    NOT_APPLICABLE = "not_applicable"
-    OTHER_RULES = "other_rules"
-
-    @property
-    def said(self) -> str:
-        return {
-            Reason.COULD_NOT_RUN: "the check could not run",
-            Reason.NEEDS_BROWSER: "no browser was available",
-            Reason.TOLD_BY_ANOTHER: "another check reported the same fact",
-            Reason.NOT_APPLICABLE: "the check does not apply",
-            Reason.OTHER_RULES: "other rules, which may not have included the check",
-        }[self]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +118,8 @@ class NotCompared:
 class Diff(Generic[Compared]):
     """Changes between two reports, sorted by priority.
 
-    `points` is None if the catalogue versions differ. `same` has the findings that did not change, `muted` the findings
-    of either report that are muted as a whole.
+    `points` is None if the catalogue versions or the chosen categories differ. `same` has the findings that did not
+    change, `muted` the findings of either report that are muted as a whole.
     """
 
     before: Compared
@@ -169,6 +145,11 @@ class Diff(Generic[Compared]):
         return self.before["catalogue_version"] == self.after["catalogue_version"]
 
     @property
+    def same_categories(self) -> bool:
+        """Return True if both reports judge the same categories, so that their scores can be compared."""
+        return self.before.get("chosen_categories") == self.after.get("chosen_categories")
+
+    @property
     def same_browser(self) -> bool:
         """Return True if both reports or neither used a browser.
 
@@ -178,7 +159,7 @@ class Diff(Generic[Compared]):
 
     @property
     def points(self: Diff[ExportJson]) -> int | None:
-        if not self.same_rules:
+        if not self.same_rules or not self.same_categories:
             return None
         before, after = self.before["score"], self.after["score"]
         assert before is not None
@@ -212,7 +193,6 @@ def diff(before: Compared, after: Compared, mutes: Mutes = NO_MUTES) -> Diff[Com
     reports, whenever the mutes were made: muted places, and findings with only muted places, do not count as changes.
     """
     was, now = _checks(before), _checks(after)
-    has_same_rules = before["catalogue_version"] == after["catalogue_version"]
     compares_places = _has_browser(before) == _has_browser(after)
     muted_before, muted_after = mutes.findings(before), mutes.findings(after)
     muted_places = {id: {*_muted_places(muted_before, id), *_muted_places(muted_after, id)} for id in {**was, **now}}
@@ -235,7 +215,7 @@ def diff(before: Compared, after: Compared, mutes: Mutes = NO_MUTES) -> Diff[Com
             groups["muted" if is_muted else _group_of_change(change)].append(change)
         elif newer_finding:
             # If the earlier report lacks the check, the catalogue versions decide whether the finding is new.
-            reason = Reason.NOT_APPLICABLE if earlier_check else _reason_of_absence(id, before, has_same_rules)
+            reason = Reason.NOT_APPLICABLE if earlier_check else _reason_of_absence(newer_finding, before, after)
             if reason is Reason.NOT_APPLICABLE:
                 places = _omit_places(_places(newer_finding), muted_places[id])
                 groups["muted" if is_muted else "new"].append(_change(None, newer_finding, places, ()))
@@ -245,7 +225,8 @@ def diff(before: Compared, after: Compared, mutes: Mutes = NO_MUTES) -> Diff[Com
             places = _omit_places(_places(earlier_finding), muted_places[id])
             groups["muted" if is_muted else "fixed"].append(_change(earlier_finding, None, (), places))
         elif earlier_finding:
-            not_compared.append(_not_compared(earlier_finding, "from", _reason_of_absence(id, after, has_same_rules)))
+            reason = _reason_of_absence(earlier_finding, after, before)
+            not_compared.append(_not_compared(earlier_finding, "from", reason))
     ordered = {name: tuple(sorted(group, key=_priority)) for name, group in groups.items()}
     return Diff(before, after, not_compared=tuple(sorted(not_compared, key=_priority)), **ordered)
 
@@ -283,17 +264,10 @@ def _has_browser(report: ComparableJson) -> bool:
     return report.get("browser") is not None
 
 
-def _reason_of_absence(id: str, report: ComparableJson, has_same_rules: bool) -> Reason:
-    """Return the reason why a report has no verdict on a check."""
-    if any(check["id"] == id for check in report["skipped_checks"]):
-        return Reason.COULD_NOT_RUN
-    # Older exports have neither `omitted_checks` nor `repeated_checks`.
-    if any(check["id"] == id for check in report.get("omitted_checks", ())):
-        return Reason.NEEDS_BROWSER
-    if any(check["id"] == id for check in report.get("repeated_checks", ())):
-        return Reason.TOLD_BY_ANOTHER
-    # Own requirements are judged in each report that has them, so one without them had no such requirement.
-    return Reason.NOT_APPLICABLE if has_same_rules or is_own_check(id) else Reason.OTHER_RULES
+def _reason_of_absence(finding: _CategorizedFinding, report: ComparableJson, other: ComparableJson) -> Reason:
+    """Return the reason why a report has no verdict on the check of the other report's finding."""
+    has_same_rules = report["catalogue_version"] == other["catalogue_version"]
+    return reason_of_absence(finding.finding["id"], finding.category, report, has_same_rules=has_same_rules)
 
 
 def _new_and_fixed_places(

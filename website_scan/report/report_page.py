@@ -299,9 +299,10 @@ def _open_or_fold_card(card: CheckCard, is_first: bool, chosen: Filter) -> Check
 def _meaning(export: ExportJson, facts: Facts) -> str:
     """Return the meaning of the grade. For accessibility, the success criteria that fail come first.
 
-    Empty if the content of the page was not visible to the scanner.
+    Empty if the content of the page was not visible to the scanner, and if only some categories were judged, because a
+    grade of all categories means more.
     """
-    if "unseen" in facts:
+    if "unseen" in facts or "chosen_categories" in export:
         return ""
     meaning = grade_meaning(export["type"], export["grade"] or "")
     failure = failure_of(export) if export["type"] == "accessibility" else ""

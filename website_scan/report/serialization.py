@@ -93,6 +93,8 @@ def export_json(
         "catalogue_version": result.catalogue_version,
         "site_evidence_at": result.facts.get("site_evidence_at"),
     }
+    if result.chosen_categories is not None:
+        export["chosen_categories"] = list(map(str, result.chosen_categories))
     if result.viewing is not None and result.browser:
         if "widths" in result.facts:
             export["widths"] = result.facts["widths"]

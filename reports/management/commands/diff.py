@@ -119,6 +119,8 @@ def _diff_lines(comparison: Diff[ExportJson]) -> Iterator[str]:
     yield f"{new['url']}  {new['type']}  {old['score']} {old['grade']} → {new['score']} {new['grade']}{points}"
     if not comparison.same_rules:
         yield "  The rules changed: the scores cannot be compared, and findings may come from the rules."
+    if not comparison.same_categories:
+        yield "  Not the same categories were judged: the scores cannot be compared."
     if not comparison.same_browser:
         which = "first" if old.get("browser") else "second"
         yield f"  Only the {which} was judged in a browser: they see different things."

@@ -32,7 +32,8 @@ PREVIOUS_AUDIT_SQL = """
     ) AS recent
     WHERE kind = %(kind)s AND url = %(url)s AND discover = %(discover)s::varchar[] AND include = %(include)s::varchar[]
         AND exclude = %(exclude)s::varchar[] AND max_pages = %(max_pages)s AND status = ANY(%(compared)s)
-        AND journey_id IS NOT DISTINCT FROM %(journey)s AND run_of <> 'dry_run'
+        AND journey_id IS NOT DISTINCT FROM %(journey)s AND categories IS NOT DISTINCT FROM %(categories)s::varchar[]
+        AND run_of <> 'dry_run'
     ORDER BY created_at DESC, id DESC LIMIT 1
 """
 RULES_SQL = """
@@ -208,6 +209,7 @@ def _previous_audit(audit: Audit) -> tuple[Audit, FindingTitles] | None:
         exclude=audit.exclude,
         max_pages=audit.max_pages,
         journey=audit.journey_id,
+        categories=audit.categories,
         compared=COMPARED_STATUSES,
     )
     for id, types, status, totals, created_at, released_at, kept_days, pages_failed, findings in rows:

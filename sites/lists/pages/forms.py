@@ -10,8 +10,8 @@ from django import forms
 from accounts.models import Tier
 from infrastructure.api.inputs import checked
 from infrastructure.web.forms import HintedLabel, IdempotentForm, TicksField
-from scans.models import Scan, stored_requirements, stored_viewing
-from scans.requests import types_of
+from scans.models import Scan, stored_categories, stored_requirements, stored_viewing
+from scans.requests import categories_of, types_of
 from sites.lists.requests import (
     COLUMNS,
     MAX_WINDOW_HOURS,
@@ -28,6 +28,7 @@ from sites.pages.channels import ALL, WebhookChoices, entered_webhook_ids, ticke
 from sites.pages.forms import HINTS, NONE_CHOSEN, ViewingForm, viewing_values_of
 from sites.pages.requirement_rows import RequirementsForm, requirement_values_of
 from sites.recipients import members_of
+from website_scan.security_categories import SecurityCategory
 
 EVERY = (
     ("", HintedLabel("Only when started manually", "Someone presses “Run now”, or a script does")),
@@ -35,6 +36,18 @@ EVERY = (
     (ListInterval.MONTH, HintedLabel("Every month", "What most reports need")),
     (ListInterval.QUARTER, HintedLabel("Every quarter", "For the record")),
 )
+CATEGORY_HINTS = {
+    SecurityCategory.TRANSPORT: "HTTPS, certificate, TLS versions, HSTS",
+    SecurityCategory.HEADERS: "Clickjacking, MIME sniffing, referrers, CORS",
+    SecurityCategory.CSP: "The policy against injected scripts",
+    SecurityCategory.COOKIES: "Secure, HttpOnly, SameSite",
+    SecurityCategory.EXPOSURE: "Repositories, backups, logs that anybody can load",
+    SecurityCategory.DISCLOSURE: "Versions, error pages, directory listings",
+    SecurityCategory.CONTENT: "Libraries with vulnerabilities, files of third parties",
+    SecurityCategory.DNS_SECURITY: "DNSSEC, CAA, DANE",
+    SecurityCategory.MAIL: "SPF, DKIM, DMARC, MTA-STS, mail servers",
+    SecurityCategory.NAMES: "IPv6, name servers, security.txt",
+}
 WHOLE_NUMBER_ERRORS = {"invalid": "Enter a whole number.", "required": "Enter a whole number."}
 WHOLE_NUMBER_ERRORS |= {"min_value": "Enter at least %(limit_value)s."}
 
@@ -59,6 +72,10 @@ class ListForm(ViewingForm, RequirementsForm, IdempotentForm):
         [(type, HintedLabel(type.label, hint)) for type, hint in HINTS.items()],
         label="What to check",
         initial=Scan.Type.values,
+    )
+    categories = TicksField(
+        [(category, HintedLabel(category.label, hint)) for category, hint in CATEGORY_HINTS.items()],
+        label="Only these categories of security",
     )
     pages_per_entry = forms.IntegerField(
         label="Pages per site", min_value=1, initial=1, error_messages=WHOLE_NUMBER_ERRORS
@@ -124,6 +141,7 @@ class ListForm(ViewingForm, RequirementsForm, IdempotentForm):
             "webhook_ids": entered_webhook_ids(organization_id, values["webhooks"]),
             "viewing": stored_viewing(self.viewing),
             "requirements": stored_requirements(self.requirements),
+            "categories": stored_categories(categories_of(values["categories"] or None, values["type"])),
         }
         return ListRequest(columns)
 
@@ -132,6 +150,7 @@ def initial_values_of(site_list: SiteList, emails: Sequence[str]) -> dict[str, A
     """Return the initial form values for an existing list."""
     return {name: getattr(site_list, name) for name in COLUMNS} | {
         "type": site_list.types,
+        "categories": site_list.categories or [],
         "emails": emails,
         "webhooks": ticked_values(site_list.webhook_ids),
         **viewing_values_of(site_list),

@@ -16,6 +16,7 @@ from infrastructure.web import charts
 from infrastructure.web.keyset import EPOCH
 from scans.check_catalogue import check_name, entries
 from scans.models import Scan, path_of
+from sites.lists.asked_facts import is_asked
 from sites.lists.entries import entries_page
 from sites.lists.entry_filters import EntryFilter
 from sites.lists.pages.states import ENTRY_STATES, State
@@ -298,12 +299,14 @@ def _row(site_list: SiteList, entry: ListEntry, page: str, facts: Sequence[str])
         state=ENTRY_STATES[ListEntry.State(entry.state)],
         url=page,
         is_in_progress=entry.is_in_progress,  # type: ignore[attr-defined]  # annotated
-        facts=tuple((FACT_COLUMNS[fact], _fact_text(entry, fact)) for fact in facts),
+        facts=tuple((FACT_COLUMNS[fact], _fact_text(site_list, entry, fact)) for fact in facts),
     )
 
 
-def _fact_text(entry: ListEntry, fact: str) -> str:
+def _fact_text(site_list: SiteList, entry: ListEntry, fact: str) -> str:
     value = dict[str, object](entry.facts).get(fact)
+    if value is None and not is_asked(fact, tuple(site_list.types), site_list.chosen_categories):
+        return "Not asked"
     if isinstance(value, bool):
         return "Yes" if value else "No"
     return "" if value is None else str(value)

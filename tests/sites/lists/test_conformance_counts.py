@@ -17,7 +17,7 @@ from tests.sites.lists.running import UNREACHABLE, FakeWorker, ScriptedResult, m
 from website_scan.accessibility.standards import Standard
 from website_scan.result import CheckStatus
 
-migration = import_module("sites.migrations.0033_conformance_of_list_counts")
+migration = import_module("sites.migrations.0034_conformance_of_list_counts")
 CONTRAST: dict[str, CheckStatus] = {"color-contrast": "fail"}
 # link-name concerns 2.4.4 and 4.1.2 (A), button-name 4.1.2 (A), color-contrast 1.4.3 (AA).
 CHECKS_OF_SITES: tuple[dict[str, CheckStatus] | None, ...] = (

@@ -91,6 +91,23 @@ def test_push_creates_a_new_list(fake: Fake, tmp_path: Path, capsys: pytest.Capt
     assert capsys.readouterr().err.startswith("Created Ministries")
 
 
+def test_push_limits_a_new_list_to_categories_of_security(fake: Fake, tmp_path: Path) -> None:
+    file = tmp_path / "new.txt"
+    file.write_text("a.example\n")
+    fake.answers = [json_answer(NO_LISTS), json_answer(LIST, 201), json_answer(CHANGES)]
+    assert run_list_command(fake, "push", str(file), "--categories", "mail,names") == 0
+    assert json.loads(fake.requests[1][3]) == {"name": "new", "types": ["security"], "categories": ["mail", "names"]}
+
+
+def test_push_changes_the_categories_of_an_existing_list(fake: Fake, tmp_path: Path) -> None:
+    file = tmp_path / "sites.txt"
+    file.write_text("a.example\n")
+    fake.answers = [lists_answer(), json_answer(LIST), json_answer(CHANGES)]
+    assert run_list_command(fake, "push", str(file), "--categories", "mail") == 0
+    assert requested_paths(fake)[1:] == [f"PATCH /v1/lists/{LIST['id']}", f"PUT /v1/lists/{LIST['id']}/entries"]
+    assert json.loads(fake.requests[1][3]) == {"categories": ["mail"]}
+
+
 def test_refused_push_deletes_the_new_list(fake: Fake, tmp_path: Path) -> None:
     file = tmp_path / "sites.json"
     file.write_text("[]")

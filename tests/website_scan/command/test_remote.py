@@ -23,6 +23,7 @@ from website_scan.command.site_options import SiteOptions, SitePages
 from website_scan.findings import ScanType
 from website_scan.requirements.model import NO_REQUIREMENTS
 from website_scan.requirements.reading import read_requirements
+from website_scan.security_categories import SecurityCategory
 from website_scan.viewing import Viewing
 
 Answer = tuple[int, dict[str, str], bytes]
@@ -51,7 +52,7 @@ class Fake:
                 self.end_headers()
                 self.wfile.write(content)
 
-            do_GET = do_POST = do_PUT = do_DELETE = answer  # noqa: N815  # http.server calls these names
+            do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer  # noqa: N815  # http.server calls these names
 
             def log_message(self, *_: Any) -> None:
                 pass
@@ -213,6 +214,14 @@ def test_site_is_audited_by_the_service(
     }
     assert (site.pages, site.found, site.notes) == (("https://example.com/",), 9, ("The site has no sitemap.",))
     assert "1 page of https://example.com/; at least 8 left out (--max-pages is 2)." in capsys.readouterr().err
+
+
+def test_service_gets_the_chosen_categories(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY, "wss_key")
+    fake.answers = [json_answer(AUDIT), json_answer({"pages": [], "total": 0})]
+    options = Options(("https://example.com/",), categories=(SecurityCategory.MAIL,), server=fake.address)
+    assert list(scan_pages(options, ProgressLine())) == []
+    assert json.loads(fake.requests[0][3])["categories"] == ["mail"]
 
 
 def test_service_gets_the_chosen_viewing(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:

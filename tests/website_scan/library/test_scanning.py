@@ -15,6 +15,7 @@ import website_scan
 from tests.targets.server import Answer, Certificate, Request, Site
 from website_scan import settings as scanning
 from website_scan.environment import Problem, problems
+from website_scan.security_categories import limitation
 
 LOOPBACK = ("127.0.0.0/8",)
 PAGE = "<!doctype html><html lang=en><meta charset=utf-8><title>{0}</title><h1>{0}</h1><img src=/tea.png>"
@@ -93,6 +94,15 @@ def test_invalid_urls_raise_before_any_scan(site: Site, url: str) -> None:
     assert site.requests == []
 
 
+def test_chosen_categories_limit_security(site: Site) -> None:
+    page = website_scan.scan(
+        f"{site.url}/", ["security", "seo"], browser=False, allow_networks=LOOPBACK, categories=["headers"]
+    )
+    assert [category.name for category in page["security"].categories] == ["HTTP headers"]
+    assert limitation(["headers"]) in page["security"].notice
+    assert not page["seo"].notice
+
+
 def test_port_that_is_not_allowed_raises() -> None:
     with pytest.raises(website_scan.InvalidUrl, match="Port 22"):
         website_scan.scan("https://example.com:22/", browser=False)
@@ -107,6 +117,9 @@ def test_port_that_is_not_allowed_raises() -> None:
         {"widths": [10]},
         {"widths": [412.0]},
         {"color_scheme": "pink"},
+        {"categories": []},
+        {"categories": ["mail", "tls"]},
+        {"types": "seo", "categories": "mail"},
         {"widths": [800], "browser": False},
         {"time_limit_s": 0},
         {"time_limit_s": float("nan")},

@@ -8,7 +8,8 @@ from typing import Any, cast
 from tests.results import check_of, elements, stored
 from website_scan.findings import Severity
 from website_scan.places import MAX_STORED_PLACES, Place, Resource
-from website_scan.report.diff import Diff, Reason, diff
+from website_scan.report.diff import Diff, diff
+from website_scan.report.not_compared import Reason
 from website_scan.report_json import ExportJson
 
 STATES = ("pass", "warn", "fail", "skipped", "omitted", "repeated", "absent")
@@ -114,6 +115,21 @@ def test_checks_of_one_version_are_not_compared() -> None:
     changes = diff(before, now)
     assert check_ids_by_group(changes) == {"not_compared": ["young", "old"]}
     assert {change.reason for change in changes.not_compared} == {Reason.OTHER_RULES}
+
+
+def test_categories_that_one_report_was_limited_to_others_are_not_compared() -> None:
+    whole = document({"spf": "fail", "hsts": "fail"})
+    mail, transport = whole["categories"]
+    mail["name"], transport["name"] = "Mail", "Transport security"
+    limited: ExportJson = {**whole, "categories": [], "chosen_categories": ["mail"]}
+    for (before, after), found_in in (((whole, limited), "from"), ((limited, whole), "to")):
+        changes = diff(before, after)
+        found = {finding.id: finding.reason for finding in changes.not_compared if finding.found_in == found_in}
+        assert found["hsts"] is Reason.NOT_CHOSEN
+        assert found.get("spf", Reason.NOT_APPLICABLE) is Reason.NOT_APPLICABLE
+        assert changes.fixed == ()
+        assert [change.id for change in changes.new] == (["spf"] if found_in == "to" else [])
+        assert (changes.points, changes.same_categories) == (None, False)
 
 
 def test_checks_of_both_versions_are_compared() -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import contextlib
 import socket
 import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import pytest
 
@@ -24,6 +26,7 @@ from website_scan.net.client import Network
 from website_scan.net.policy import Policy
 from website_scan.result import Budget, ScanResult
 from website_scan.run import scan
+from website_scan.security_categories import Categories
 
 MAIL_PROVIDER = "mail.example.net"
 
@@ -41,11 +44,38 @@ def records_of(site: TypicalSite) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def scan_typical_site(site: TypicalSite) -> ScanResult:
-    """Return the result of a security scan of the site.
+@dataclass(frozen=True)
+class TypicalWorld:
+    """Typical site that is running, with its servers by port.
 
-    The scan uses HTTPS, or plain HTTP if the site has no HTTPS.
+    `open_network` returns a new network that reaches the site. `dialed` are the ports of all connections so far.
     """
+
+    address: str
+    servers: Mapping[int, Site]
+    open_network: Callable[[], Network]
+    dialed: Sequence[int]
+
+    def scan(self, network: Network, categories: Categories | None = None) -> ScanResult:
+        """Return the result of a security scan."""
+        (result,) = scan(target(self.address), [ScanType.SECURITY], network, Budget(), categories=categories)
+        return result
+
+    @property
+    def paths(self) -> set[str]:
+        """Return the paths that were requested."""
+        return {request.path for server in self.servers.values() for request in server.requests}
+
+
+def scan_typical_site(site: TypicalSite) -> ScanResult:
+    """Return the result of a security scan of the site."""
+    with running_typical_site(site) as world, world.open_network() as network:
+        return world.scan(network)
+
+
+@contextlib.contextmanager
+def running_typical_site(site: TypicalSite) -> Iterator[TypicalWorld]:
+    """Run a site with its domain. It is reached by HTTPS, or by plain HTTP if it has no HTTPS."""
     with contextlib.ExitStack() as running:
         ports: dict[int, Site] = {}
         ca_file = None
@@ -57,7 +87,10 @@ def scan_typical_site(site: TypicalSite) -> ScanResult:
             ports[80] = running.enter_context(Site(site.plain_routes()))
         wires = {port: Wires({PUBLIC: server, PUBLIC6: server}) for port, server in ports.items()}
 
+        dialed: list[int] = []
+
         def dial(address: str, port: int, timeout_s: float) -> socket.socket:
+            dialed.append(port)
             if port not in wires:
                 raise ConnectionRefusedError
             return wires[port](address, port, timeout_s)
@@ -66,16 +99,14 @@ def scan_typical_site(site: TypicalSite) -> ScanResult:
         dns = dns_with_domain(domain, records_of(site), is_signed="DS" in site.dns, mail_provider=MAIL_PROVIDER)
         monkeypatch = running.enter_context(pytest.MonkeyPatch.context())
         servers = running.enter_context(running_name_servers(dns, providers_of(dns), monkeypatch, dial))
-        network = running.enter_context(
-            Network(
-                Policy(ca_bundle=ca_file, trust_anchors=dns.trust_anchors),
-                resolver=Names({site.host: (PUBLIC,)}),
-                dialer=servers.dial,
-                datagrams=servers.dial_datagrams,
-            )
-        )
+        policy = Policy(ca_bundle=ca_file, trust_anchors=dns.trust_anchors)
+
+        def open_network() -> Network:
+            resolver = Names({site.host: (PUBLIC,)})
+            return Network(policy, resolver=resolver, dialer=servers.dial, datagrams=servers.dial_datagrams)
+
         scheme = "https" if site.is_https else "http"
-        return scan(target(f"{scheme}://{site.host}/"), [ScanType.SECURITY], network, Budget())[0]
+        yield TypicalWorld(f"{scheme}://{site.host}/", ports, open_network, dialed)
 
 
 def row(site: TypicalSite, result: ScanResult) -> str:

@@ -23,6 +23,9 @@ def _section(diff: Diff[ExportJson]) -> Iterator[str]:
     yield ""
     yield escaped(f"{was['score']} {was['grade']} → {now['score']} {now['grade']}")
     yield ""
+    if not diff.same_categories:
+        yield "Not the same categories of checks were judged, so the scores cannot be compared."
+        yield ""
     if not diff.same_browser:
         yield "Only one of the two reports was judged in a browser, so that they see different things."
         yield ""

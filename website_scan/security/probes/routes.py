@@ -12,6 +12,7 @@ from website_scan.net.operator_services import fetch_from_operator
 from website_scan.net.policy import RouteValidator
 from website_scan.security.domain_evidence import NameServers, SiteRecords
 from website_scan.security.mx_records import read_mx
+from website_scan.security.probes.mail import records_of
 from website_scan.security.route_origins import (
     AddressRoute,
     IPAddress,
@@ -74,8 +75,8 @@ def _addresses(site: SiteRecords, servers: NameServers, network: Network) -> dic
 
 def _mail_addresses(domain: str, network: Network) -> list[str]:
     try:
-        names = [name for name, _ in read_mx(network.records(domain, "MX").records)][:MAX_MAIL_SERVERS]
-        return [record for name in names for kind in ("A", "AAAA") for record in network.records(name, kind).records]
+        names = [name for name, _ in read_mx(records_of(domain, "MX", network))][:MAX_MAIL_SERVERS]
+        return [record for name in names for kind in ("A", "AAAA") for record in records_of(name, kind, network)]
     except NetError:
         return []
 

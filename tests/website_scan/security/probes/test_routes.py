@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+import dns.message
+import dns.rrset
 import pytest
 
 from tests.targets.server import Answer, Site
-from tests.website_scan.net.seams import PUBLIC, PUBLIC6, UnsignedLookup
+from tests.website_scan.cast import target
+from tests.website_scan.net.seams import PUBLIC, PUBLIC6
 from website_scan.findings import ScanType
 from website_scan.net.client import Network
 from website_scan.net.deadline import Deadline
@@ -19,6 +22,7 @@ from website_scan.net.policy import Policy, RouteValidator
 from website_scan.plan import plan
 from website_scan.security.domain_evidence import NameServer, NameServers, ServerAddress, ServerState, SiteRecords
 from website_scan.security.probes import routes as probes
+from website_scan.security.probes.mail import mail_records, mail_servers
 from website_scan.security.probes.routes import routes
 from website_scan.security.route_origins import Routes, Validity
 
@@ -29,8 +33,8 @@ REVERSED = "14.215.184.93"
 PATH = "/json"
 
 
-class Answers(UnsignedLookup):
-    """Name servers that know some records, and note the questions."""
+class Answers:
+    """Name servers that know some records, and record the queries."""
 
     def __init__(self, known: Mapping[tuple[str, str], str]) -> None:
         self._known = known
@@ -42,6 +46,12 @@ class Answers(UnsignedLookup):
             raise NotReachable("The name servers did not answer.")
         record = self._known.get((name, record_type))
         return DnsAnswer((record,) if record else ())
+
+    def signed_response(self, name: str, record_type: str, deadline: Deadline) -> dns.message.Message:
+        response = dns.message.make_response(dns.message.make_query(name, record_type))
+        for record in self.lookup(name, record_type, deadline).records:
+            response.answer.append(dns.rrset.from_text(f"{name}.", 60, "IN", record_type, record))
+        return response
 
 
 def site_records(*addresses: str) -> SiteRecords:
@@ -97,6 +107,14 @@ def test_one_request_covers_all_addresses() -> None:
         f"/json?select-prefix={PUBLIC}/32&select-prefix={PUBLIC6}/128"
         f"&select-prefix={NAME_SERVER}/32&select-prefix={MAIL}/32"
     ]
+
+
+def test_mail_records_and_routes_share_the_answers_about_mail_servers() -> None:
+    lookup = Answers(MX)
+    with Site({PATH: ALL}) as routinator, Network(Policy(), lookup=lookup) as network:
+        mail_servers(mail_records(target(f"https://{DOMAIN}/"), network), network)
+        routes(site_records(PUBLIC), SERVERS, RouteValidator(f"http://127.0.0.1:{routinator.port}"), network)
+    assert [lookup.asked.count(query) for query in MX] == [1, 1]
 
 
 def test_address_without_authorization_is_not_covered() -> None:
@@ -161,8 +179,8 @@ def test_validator_that_does_not_run_is_an_error_of_the_installation() -> None:
 
 
 def test_unreadable_addresses_are_left_out() -> None:
-    found, paths, _ = gather(ALL, {("shop.com", "MX"): "10 mx.shop.com.", ("mx.shop.com", "A"): "not an address"})
-    assert MAIL not in statuses(found)
+    found, paths, _ = gather(ALL, addresses=(PUBLIC, "not an address"))
+    assert set(statuses(found)) == {PUBLIC, NAME_SERVER, MAIL}
     assert "not" not in paths[0]
 
 

@@ -39,7 +39,7 @@ def _count_run(apps: Any, run: Any) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("sites", "0032_imports_of_lists_in_parts")]
+    dependencies = [("sites", "0033_categories")]
 
     operations = [
         migrations.AddField(

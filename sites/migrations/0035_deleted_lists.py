@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("sites", "0033_conformance_of_list_counts")]
+    dependencies = [("sites", "0034_conformance_of_list_counts")]
 
     operations = [
         migrations.AddField(
