@@ -28,11 +28,11 @@ from pytest_django import DjangoDbBlocker
 
 from infrastructure import leases, maintenance
 from infrastructure.api import throttling
+from infrastructure.frame_stack import call_with_room
 from infrastructure.telemetry import counters
 from tests import database_template
 from tests.distribution import empties_database
 from tests.factories import Member, listening, member_of
-from tests.frame_stack import call_with_room
 
 if TYPE_CHECKING:
     from tests.e2e.pages import Window
