@@ -14,6 +14,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 from django.conf import settings
 
 from infrastructure import environment
+from infrastructure.frame_stack import call_with_room
 from infrastructure.loading import without_garbage_collection
 
 # Timeouts (ms) for statements and locks in requests. Tasks and commands have none. `DATABASE_URL` may override them.
@@ -38,7 +39,7 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
         # instead.
         start_response("400 Bad Request", [("Content-Type", "application/json"), ("Connection", "close")])
         return (NO_HOST,)
-    response = django_application(environ, start_response)
+    response = call_with_room(django_application, environ, start_response)
     if environ["REQUEST_METHOD"] != "HEAD":
         return response
     # gunicorn would also drop the body, but log a warning each time.

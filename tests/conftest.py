@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import django_ratelimit.core
 import hypothesis
 import pytest
+from _pytest.runner import runtestprotocol
 from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
@@ -27,6 +28,7 @@ from pytest_django import DjangoDbBlocker
 
 from infrastructure import leases, maintenance
 from infrastructure.api import throttling
+from infrastructure.frame_stack import call_with_room
 from infrastructure.telemetry import counters
 from tests import database_template
 from tests.distribution import empties_database
@@ -66,6 +68,15 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.freeze()
         gc.set_threshold(20_000)  # Collecting the little garbage of tests took 5 % of the time.
         gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+    """Run the test as pytest does, but with room for its frames."""
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    call_with_room(runtestprotocol, item, nextitem=nextitem)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 @pytest.hookimpl(wrapper=True)

@@ -141,19 +141,30 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def marks_of(item: pytest.Item) -> list[str]:
     """Return the marks of all rules that match a test."""
-    return [rule.mark for rule in RULES if matches(rule, item)]
+    marks = marks_of_file(item.path) | marks_of_name(getattr(item, "originalname", item.name))
+    marks |= {mark.name for mark in item.iter_markers()}
+    if empties_database(item):
+        marks |= {EMPTIED}
+    fixtures = fixtures_of(item)
+    return [rule.mark for rule in RULES if rule.mark in marks or not fixtures.isdisjoint(rule.fixtures)]
 
 
-def matches(rule: Rule, item: pytest.Item) -> bool:
-    path = item.path.relative_to(FOLDER).as_posix() if item.path.is_relative_to(FOLDER) else item.path.name
-    return (
-        (rule.mark == EMPTIED and empties_database(item))
-        or item.get_closest_marker(rule.mark) is not None
-        or not names_imported_by(item.path).isdisjoint(rule.imports)
-        or not fixtures_of(item).isdisjoint(rule.fixtures)
-        or any(fnmatchcase(path, pattern) for pattern in rule.files)
-        or any(fnmatchcase(getattr(item, "originalname", item.name), pattern) for pattern in rule.tests)
+@cache
+def marks_of_file(file: Path) -> frozenset[str]:
+    """Return the marks of all rules that match a test file by its path or its imports."""
+    path = file.relative_to(FOLDER).as_posix() if file.is_relative_to(FOLDER) else file.name
+    names = names_imported_by(file)
+    return frozenset(
+        rule.mark
+        for rule in RULES
+        if not names.isdisjoint(rule.imports) or any(fnmatchcase(path, pattern) for pattern in rule.files)
     )
+
+
+@cache
+def marks_of_name(name: str) -> frozenset[str]:
+    """Return the marks of all rules that match a test function by its name."""
+    return frozenset(rule.mark for rule in RULES if any(fnmatchcase(name, pattern) for pattern in rule.tests))
 
 
 def fixtures_of(item: pytest.Item) -> set[str]:
@@ -168,10 +179,14 @@ def fixtures_of(item: pytest.Item) -> set[str]:
 def names_imported_by(path: Path) -> frozenset[str]:
     """Return the names that a file imports.
 
-    The first and last part of each module path are included.
+    The first and last part of each module path are included. Files without any word of a rule are not parsed, because
+    parsing all files takes more than a second in each process.
     """
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    source = path.read_bytes()
+    if not any(name.encode() in source for rule in RULES for name in rule.imports):
+        return frozenset()
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             modules = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

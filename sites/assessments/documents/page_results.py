@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from django.db.models import F, Func
 
-from sites.assessments.loading import decided_results, finding_json_of, page_json_of, result_json_of
+from sites.assessments.loading import among, decided_results, finding_json_of, page_json_of, result_json_of
 from sites.assessments.schemas import AssessmentFindingJson, AssessmentPageJson, AssessmentResultJson
 from sites.models import Assessment, AssessmentPage
 
@@ -67,6 +67,8 @@ class PageResults:
         self._pages: list[AssessmentPage] = list(assessment.pages.order_by("number"))
         self.sample: list[AssessmentPageJson] = [page_json_of(page) for page in self._pages]
         self._with_findings = criteria_with_findings(assessment)
+        decided = decided_results(assessment).order_by()
+        self._with_decisions = frozenset(decided.values_list("criterion", flat=True).distinct())
 
     def of_criterion(self, criterion: str) -> Iterator[list[PageResult]]:
         """Yield the results of a criterion on all pages of the sample, by page number in batches."""
@@ -75,11 +77,13 @@ class PageResults:
 
     def _batch(self, criterion: str, part: slice) -> list[PageResult]:
         pages = {page.id: page for page in self._pages[part]}
-        rows = decided_results(self._assessment).filter(criterion=criterion, page__in=pages)
-        results = {row.page_id: result_json_of(row, pages[row.page_id]) for row in rows}
+        results: dict[int, AssessmentResultJson] = {}
+        if criterion in self._with_decisions:
+            rows = decided_results(self._assessment).filter(criterion=criterion, page__in=among(pages))
+            results = {row.page_id: result_json_of(row, pages[row.page_id]) for row in rows}
         findings: dict[int, list[AssessmentFindingJson]] = {}
         if criterion in self._with_findings:
-            of_pages = self._assessment.findings.filter(criteria__contains=[criterion], page__in=pages)
+            of_pages = self._assessment.findings.filter(criteria__contains=[criterion], page__in=among(pages))
             for finding in of_pages.order_by("page__number", "check_id"):
                 page = pages[finding.page_id]
                 findings.setdefault(finding.page_id, []).append(finding_json_of(finding, page))

@@ -16,7 +16,13 @@ from django.db.models import Case, Count, Exists, F, IntegerField, OuterRef, Q, 
 from django.db.models.functions import JSONObject, Left, RowNumber
 
 from sites.assessments.documents.disputes import Dispute, disputes_of
-from sites.assessments.loading import OLDER_THAN_PAGE, assessment_json_of, criteria_rows, outdated_counts
+from sites.assessments.loading import (
+    OLDER_THAN_PAGE,
+    among,
+    assessment_json_of,
+    criteria_rows,
+    outdated_counts,
+)
 from sites.assessments.schemas import AssessmentCriterionJson, AssessmentJson
 from sites.models import Assessment, AssessmentFinding, AssessmentResult
 from website_scan.messages import SHOWN, counted
@@ -261,7 +267,7 @@ def _texts(assessment: Assessment, ids: Collection[int]) -> list[tuple[int, Exce
     ).order_by("-has_failed", "check_id")
     finding = JSONObject(title=Left("title", MAX_TEXT), has_failed="has_failed")
     rows = (
-        assessment.results.filter(id__in=ids)
+        assessment.results.filter(id__in=among(ids))
         .order_by("page_id")
         .annotate(first_findings=ArraySubquery(findings.values(excerpt=finding)[:MAX_FINDINGS]))
     )

@@ -11,7 +11,7 @@ from django.db.models import Case, Count, Q, When, Window
 from django.db.models.functions import Left, RowNumber
 
 from sites.assessments.documents.disputes import disputes_by_criterion, further_disputes
-from sites.assessments.loading import OUTCOME, assessment_json_of, criteria_rows, older_results
+from sites.assessments.loading import OUTCOME, among, assessment_json_of, criteria_rows, older_results
 from sites.assessments.progress import undecided_words
 from sites.assessments.schemas import AssessmentCriterionJson, AssessmentJson
 from sites.models import Assessment, AssessmentResult
@@ -174,7 +174,7 @@ def _add_notes(assessment: Assessment, rows: dict[str, ReportRow]) -> None:
     total = Window(Count("id"), partition_by="criterion")
     numbered = explained.annotate(place=place, total=total).filter(place__lte=MAX_NOTES_PER_CRITERION)
     totals = dict(numbered.order_by().values_list("id", "total"))
-    results = assessment.results.filter(id__in=totals).order_by(RANK, "page_id").annotate(counted_as=OUTCOME)
+    results = assessment.results.filter(id__in=among(totals)).order_by(RANK, "page_id").annotate(counted_as=OUTCOME)
     for id, criterion, number, *texts in results.values_list(
         "id", "criterion", "page__number", "result", "counted_as", Left("note", MAX_TEXT), Left("remedy", MAX_TEXT)
     ):

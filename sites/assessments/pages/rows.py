@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypedDict
 
-from django.db.models import Q
+from django.db.models import Func, JSONField, Q
 
 from sites.assessments.loading import OLDER_THAN_PAGE, standard_criteria
 from sites.models import Assessment, AssessmentFinding, AssessmentPage, AssessmentResult
@@ -15,6 +15,8 @@ from website_scan.accessibility.standards import Standard, SuccessCriterion
 Result = AssessmentResult.Result
 BY_CRITERION, BY_PAGE = "criterion", "page"
 ROWS_PER_PART = 20
+# Maximum number of places per finding on a criterion's page, which has rows of many pages.
+PLACES_BY_CRITERION = 5
 
 # Filters of results by the value of the query parameter `show`.
 FILTERS: Mapping[str, tuple[str, Q]] = {
@@ -67,6 +69,10 @@ class ResultRow:
         return self.page.title if self.view == BY_CRITERION else f"{self.clause} {self.criterion.name}"
 
     @property
+    def max_places(self) -> int:
+        return PLACES_BY_CRITERION if self.view == BY_CRITERION else AssessmentFinding.MAX_PLACES
+
+    @property
     def values(self) -> Entered:
         """Return the input of the refused form, or the stored values."""
         stored = self.result
@@ -117,11 +123,15 @@ def rows_by_page(
     start = (part - 1) * ROWS_PER_PART
     found = list(results.select_related("page").order_by("page__number")[start : start + ROWS_PER_PART + 1])
     shown = found[:ROWS_PER_PART]
+    # Parsing all places would take a quarter of the page's time.
+    path = f"$[0 to {PLACES_BY_CRITERION - 1}]"
+    first = Func("places", template=f"jsonb_path_query_array(%(expressions)s, '{path}')", output_field=JSONField())
     findings = AssessmentFinding.objects.filter(
         page__in=[result.page_id for result in shown], criteria__contains=[criterion.number]
     )
     by_page: dict[int, list[AssessmentFinding]] = {}
-    for finding in findings.order_by("check_id"):
+    for finding in findings.defer("places").annotate(first_places=first).order_by("check_id"):
+        finding.places = finding.first_places
         by_page.setdefault(finding.page_id, []).append(finding)
     clause = criterion.clause(Standard(assessment.standard))
     rows = [

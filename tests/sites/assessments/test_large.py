@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import json
-import time
 import tracemalloc
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from functools import partial
 
 import pytest
 import yaml
 from django.db import connection, transaction
 from django.db.models import Value
 from django.db.models.functions import Concat
+from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
 from sites.assessments.documents.formats import DOCUMENT_FORMATS
 from sites.assessments.services import INSERT_RESULTS, criteria_of
 from sites.models import Assessment, AssessmentFinding, AssessmentPage, AssessmentResult
-from tests.factories import Member, member_of
+from tests.factories import Api, Member, member_of
 from tests.page_reading import browser_of
+from tests.processor_time import least_cpu_s, slowness
 from tests.queries import counted
 from tests.sites.assessments.storing import whole_report
 
@@ -84,14 +85,16 @@ def make_large_assessment(home: Member) -> Assessment:
     return assessment
 
 
-def cpu_s(call: Callable[[], Any]) -> float:
-    """Return the least CPU time of several calls."""
-    times = []
-    for _ in range(5):
-        begin = time.process_time()
-        call()
-        times.append(time.process_time() - begin)
-    return min(times)
+def too_slow(client: Client | Api, paths: Iterable[str], max_queries: int) -> dict[str, tuple[int, float]]:
+    """Return the number of queries and the processor time of each path that exceeds a limit."""
+    measured = {}
+    for path in paths:
+        assert client.get(path).status_code == 200, path
+        with counted() as queries:
+            client.get(path)
+        measured[path] = (len(queries), least_cpu_s(partial(client.get, path)))
+    max_cpu_s = MAX_CPU_S * slowness()
+    return {path: values for path, values in measured.items() if values[0] > max_queries or values[1] > max_cpu_s}
 
 
 def test_requests_need_few_queries_and_little_time(home: Member, large: Assessment) -> None:
@@ -102,16 +105,7 @@ def test_requests_need_few_queries_and_little_time(home: Member, large: Assessme
         *(f"{path}/results?limit=100&offset=54900", f"{path}/results?outcome=untested&limit=100&offset=20000"),
         *(f"{path}/findings?limit=100&offset=9900", f"{path}/findings?page=700", f"{path}/log?limit=100"),
     )
-    measured = {}
-    for request in requests:
-        assert home.api.get(request).status_code == 200, request
-        with counted() as queries:
-            home.api.get(request)
-        measured[request] = (len(queries), cpu_s(lambda request=request: home.api.get(request)))  # type: ignore[misc]  # default argument
-    too_slow = {
-        request: values for request, values in measured.items() if values[0] > MAX_QUERIES or values[1] > MAX_CPU_S
-    }
-    assert too_slow == {}
+    assert too_slow(home.api, requests, MAX_QUERIES) == {}
 
 
 def test_pages_need_few_queries_and_little_time(home: Member, large: Assessment) -> None:
@@ -125,16 +119,7 @@ def test_pages_need_few_queries_and_little_time(home: Member, large: Assessment)
         *(f"{path}/pages/700", f"{path}/pages/700/results/2.4.3", f"{path}/pages/700/remove"),
         *(f"/assessment/{large.id}", f"/assessment/{large.id}/statement"),
     )
-    measured = {}
-    for page in pages:
-        assert client.get(page).status_code == 200, page
-        with counted() as queries:
-            client.get(page)
-        measured[page] = (len(queries), cpu_s(lambda page=page: client.get(page)))  # type: ignore[misc]  # default argument
-    too_slow = {
-        page: values for page, values in measured.items() if values[0] > MAX_QUERIES_OF_PAGE or values[1] > MAX_CPU_S
-    }
-    assert too_slow == {}
+    assert too_slow(client, pages, MAX_QUERIES_OF_PAGE) == {}
 
 
 def test_numbers_of_large_assessments_are_read_from_counters(home: Member, large: Assessment) -> None:
