@@ -19,7 +19,7 @@ from website_scan.report.storage import stored_text
 from website_scan.result import CategoryResult, CheckResult, CheckStatus
 
 TOP = [
-    *("from", "to", "score", "same_rules", "same_browser"),
+    *("from", "to", "score", "same_rules", "same_categories", "same_browser"),
     *("new", "fixed", "worse", "better", "not_compared", "muted", "same"),
 ]
 

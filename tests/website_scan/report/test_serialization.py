@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tests.generated import description
@@ -18,15 +19,19 @@ from website_scan.result import (
     CheckResult,
     HowToFix,
     OmittedCheck,
+    ScanError,
     ScanResult,
     SkippedCheck,
 )
+from website_scan.run import failed_result
+from website_scan.security_categories import SecurityCategory
 
 OPTIONAL = (ExportedFinding.__annotations__.keys() - ExportedPass.__annotations__.keys()) | {
     "unit",
     "widths",
     "color_scheme",
     "plug_in",
+    "chosen_categories",
 }
 
 
@@ -81,3 +86,15 @@ def test_report_has_keys_of_its_schema() -> None:
     ids = {"scan_id": "scan_" + "0" * 22, "report_id": "rpt_" + "0" * 22}
     export = export_json(result, **ids, created_at=NOW, completed_at=NOW)
     assert_described(report_json(export), "Report")
+
+
+def test_report_of_some_categories_has_the_keys_of_its_schema() -> None:
+    error = ScanError("TIMEOUT", "Late.")
+    result = replace(
+        failed_result(ScanType.SECURITY, "https://example.com/", NOW, error),
+        chosen_categories=(SecurityCategory.MAIL,),
+    )
+    ids = {"scan_id": "scan_" + "0" * 22, "report_id": "rpt_" + "0" * 22}
+    report = report_json(export_json(result, **ids, created_at=NOW, completed_at=NOW))
+    assert list(description()["components"]["schemas"]["Report"]["properties"]) == list(report)
+    assert report["chosen_categories"] == ["mail"]
