@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import importlib
 import math
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import django_ratelimit.core
 import hypothesis
+import psutil
 import pytest
 from _pytest.runner import runtestprotocol
 from django.conf import settings
@@ -198,6 +200,17 @@ def _test_settings() -> Iterator[None]:
         PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
         ACCESS_LOG=False,
     ):
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _constant_network_interfaces() -> Iterator[None]:
+    """Read the addresses of the machine's network interfaces once.
+
+    Tests scan servers by their address, and each of these URLs is compared with the machine's own addresses.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(psutil, "net_if_addrs", functools.cache(psutil.net_if_addrs))
         yield
 
 

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -91,8 +92,10 @@ def test_doctor_accepts_working_installation(home: Member) -> None:
     assert "Everything works." in text
 
 
-def test_doctor_reports_undecryptable_secrets(home: Member, settings: Settings) -> None:
+def test_doctor_reports_undecryptable_secrets(home: Member, settings: Settings, tmp_path: Path) -> None:
     store_secret(home)
+    # The command collects static files. In the usual folder, each client of later tests would read all of them.
+    settings.STATIC_ROOT = tmp_path / "static"
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another-" * 5, []
     text = doctor_output()
     assert "!! Keys 1 of the 1 newest stored secrets cannot be decrypted" in text
