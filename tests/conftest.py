@@ -28,6 +28,7 @@ from pytest_django import DjangoDbBlocker
 from infrastructure import leases, maintenance
 from infrastructure.api import throttling
 from infrastructure.telemetry import counters
+from scans.visits import serving
 from tests import database_template
 from tests.distribution import empties_database
 from tests.factories import Member, listening, member_of
@@ -103,6 +104,7 @@ def _empty_redis(request: pytest.FixtureRequest) -> None:
     if {"db", "transactional_db"} & set(request.fixturenames):
         cache.clear()
         throttling._paused_until[0] = 0
+        serving._next_refresh.clear()
 
 
 @pytest.fixture(autouse=True)
