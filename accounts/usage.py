@@ -123,6 +123,18 @@ class TierLimits:
     quota_per_owner: bool
 
 
+CLOSED = "This organization has been deleted."
+# The columns have the order of `TierLimits`. `NO KEY` allows other transactions to insert rows that refer to the
+# organization.
+LOCK_LIMITS = """
+    SELECT tier.scans_per_month, tier.concurrent_scans, tier.name, tier.pages_per_audit, tier.reports_kept_days,
+        tier.quota_per_owner
+    FROM accounts_organization AS organization JOIN accounts_tier AS tier ON tier.name = organization.tier_id
+    WHERE organization.id = %(organization)s AND organization.closed_at IS NULL
+    FOR NO KEY UPDATE OF organization
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Account:
     """An organization's first owner, whose limits span all their organizations.
@@ -275,13 +287,18 @@ def lock(organization_id: int) -> Organization:
     rows = Organization.objects.select_for_update(no_key=True, of=("self",)).select_related("tier")
     organization = rows.filter(id=organization_id, closed_at=None).first()
     if organization is None:
-        raise OrganizationClosed("This organization has been deleted.")
+        raise OrganizationClosed(CLOSED)
     return organization
 
 
 def lock_limits(organization_id: int) -> TierLimits:
-    """Lock the organization's row, and return the current limits of its tier."""
-    return tier_limits(lock(organization_id).tier)
+    """Lock the organization's row, and return the current limits of its tier.
+
+    Raises OrganizationClosed. Each new scan locks the row, so this is a prepared statement.
+    """
+    for values in fetch(LOCK_LIMITS, {"organization": organization_id}):
+        return TierLimits(*values)
+    raise OrganizationClosed(CLOSED)
 
 
 def _quota_exceeded(current: Quota, now: datetime, message: str = "") -> QuotaExceeded:

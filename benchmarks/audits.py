@@ -20,7 +20,7 @@ from benchmarks.service import Service
 from benchmarks.sites import Templated, run_templated_site
 from benchmarks.table import Table
 from benchmarks.usage import cpu_s, memory_mib, process_tree
-from infrastructure.queue import _redis as redis
+from infrastructure.redis_client import client as redis
 from scans.visits.tallies import tallies, tally_ended_scans
 from sites.models import Audit
 from tests.factories import Member, member_of

@@ -77,4 +77,4 @@ class Transport(redis.Transport):
     """
 
     Channel = Channel
-    brpop_timeout = 10  # Seconds. kombu uses 1 s to close quickly, but here `Channel.close` unblocks BRPOP.
+    brpop_timeout = 20  # Seconds. kombu uses 1 s to close quickly, but here `Channel.close` unblocks BRPOP.

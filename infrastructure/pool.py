@@ -15,12 +15,19 @@ from celery import current_task
 from celery.signals import worker_process_init
 from celery.worker import autoscale, state
 
+# The timer shrinks the pool in this interval, so that the memory of a burst is free 10 to 20 seconds after its end. A
+# new process costs a fork and its first connection to PostgreSQL, so pools do not follow every short pause.
+SHRINK_INTERVAL_S = 10.0
+
 
 class Autoscaler(autoscale.Autoscaler):
-    """Autoscaler that grows the pool immediately, and shrinks it to the last half minute's peak of busy processes.
+    """Autoscaler that grows the pool immediately, and shrinks it to the last ten seconds' peak of busy processes.
 
     Celery's autoscaler never shrinks the pool of a worker that gets a task every half minute, as workers here do.
     """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **{"keepalive": SHRINK_INTERVAL_S} | options)
 
     _peak = 0  # Highest number of simultaneous tasks since the timer last called `_maybe_scale`.
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import redis
 from celery import current_app
-from django.conf import settings
 from kombu.exceptions import OperationalError
 
 from infrastructure.cache import outage
-
-_redis = redis.Redis.from_url(settings.REDIS_URL, **settings.REDIS_TIMEOUTS)
+from infrastructure.redis_client import client as _redis
 
 
 def enqueue(task: str, row_id: str, queue: str | None = None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from celery import current_app, shared_task
 from celery.exceptions import SoftTimeLimitExceeded
-from celery.signals import celeryd_after_setup, worker_process_shutdown
+from celery.signals import celeryd_after_setup, worker_process_shutdown, worker_shutdown
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
@@ -27,7 +27,7 @@ from scans.browser import CpuMeter, browser, close_browser, warm_browser
 from scans.models import SCAN_LEASE, EndedScan, Scan
 from scans.policy import scan_policy
 from scans.signals import page_loaded, slot_freed
-from scans.visits import claims, journeys, tallies
+from scans.visits import claims, journeys, serving, tallies
 from scans.visits.origin_evidence import OriginEvidence
 from scans.visits.other_sites import OtherSites
 from scans.visits.own_checks import extension_of_visit
@@ -74,6 +74,17 @@ def record_worker(sender: str, instance: Any, **_: object) -> None:
     """Store the worker's name and concurrency in the main process, before it forks its pool."""
     global _this_worker
     _this_worker = Worker(sender, instance.max_concurrency or instance.concurrency)
+    serving.register(sender, _served_queues(instance))
+
+
+@worker_shutdown.connect
+def unregister_worker(**_: object) -> None:
+    """Remove the worker from the registry when it stops."""
+    serving.unregister(_this_worker.name, QUEUES)
+
+
+def _served_queues(instance: Any) -> list[str]:
+    return [queue for queue in QUEUES if queue in instance.app.amqp.queues.consume_from]
 
 
 _this_worker = Worker()

@@ -32,6 +32,7 @@ from infrastructure import leases, maintenance
 from infrastructure.api import throttling
 from infrastructure.frame_stack import call_with_room
 from infrastructure.telemetry import counters
+from scans.visits import serving
 from tests import database_template
 from tests.distribution import empties_database
 from tests.factories import Member, listening, member_of
@@ -116,6 +117,7 @@ def _empty_redis(request: pytest.FixtureRequest) -> None:
     if {"db", "transactional_db"} & set(request.fixturenames):
         cache.clear()
         throttling._paused_until[0] = 0
+        serving._next_refresh.clear()
 
 
 @pytest.fixture(autouse=True)

@@ -24,7 +24,7 @@ from scans.models.domain import domain_of
 from scans.signals import scan_ended
 from scans.visits import tallies
 from scans.visits.ending import apply_result, log_end, refund_unused, save_ended_scans
-from scans.visits.fairness import IS_LEASED
+from scans.visits.fairness import IS_IN_QUEUE, IS_LEASED, QUEUED
 from scans.visits.politeness import enqueue_later, record_domain_visit, schedule_wake_ups
 from scans.visits.queue import (
     MAX_ATTEMPTS,
@@ -35,11 +35,12 @@ from scans.visits.queue import (
     enqueue,
     find_next_visit,
     has_journeys,
-    is_in_queue,
     queue_of,
+    queue_parameters,
     record_turn,
     types_of,
 )
+from scans.visits.serving import has_other_workers, register
 from website_scan.findings import ScanType
 from website_scan.result import Progress, ScanError, ScanResult
 from website_scan.security_categories import Categories, SecurityCategory
@@ -99,6 +100,13 @@ RENEW_CLAIM = f"""
     RETURNING scan.id
 """  # noqa: S608  # of constants
 
+# This query finds a queued visit of a domain, and one of an address, in one queue.
+FIND_WAITING = f"""
+    (SELECT id FROM scans_scan WHERE {QUEUED} AND {IS_IN_QUEUE} AND domain = %(domain)s LIMIT 1)
+    UNION ALL
+    (SELECT id FROM scans_scan WHERE {QUEUED} AND {IS_IN_QUEUE} AND addresses && %(addresses)s::varchar[] LIMIT 1)
+"""  # noqa: S608  # of constants
+
 
 @dataclass(frozen=True, slots=True)
 class ScanClaim:
@@ -136,6 +144,7 @@ def claim_next(scan_id: str, worker: Worker) -> ScanClaim | None:
     if not rows:
         return None
     queue = queue_of(ScanType(rows[0][0]), is_of_journey=rows[0][1])
+    register(worker.name, [queue])
     claim: ScanClaim | None = None
     with transaction.atomic():
         acquire_turn_lock()
@@ -146,29 +155,25 @@ def claim_next(scan_id: str, worker: Worker) -> ScanClaim | None:
                 record_turn(next_visit.organization_id, queue)
                 record_domain_visit(claim.host)
         schedule_wake_ups(queue)
-    if next_visit is not None and not has_messages(queue):
-        _wake_worker_for(next_visit, queue)
+    if next_visit is not None:
+        _wake_worker_for(next_visit, queue, worker)
     return claim
 
 
-def _wake_worker_for(next_visit: NextVisit, queue: str) -> None:
-    """Send a message that the next visit may begin.
+def _wake_worker_for(next_visit: NextVisit, queue: str, worker: Worker) -> None:
+    """Send a message that the next visit may begin, unless one is in the queue.
 
     This worker gets it immediately, other workers get it after a short delay. So each claim wakes up the next one, and
     only the first of several visits needs a message. The delayed message is for other workers: a slot reserved for
     other organizations may have read the message that another worker's slot needed. For visits that cannot begin
-    anywhere, the end of another visit or of a pause sends a message.
+    anywhere, or if there is no other worker, the end of another visit or of a pause sends a message.
     """
+    if (not next_visit.is_here and not has_other_workers(queue, worker.name)) or has_messages(queue):
+        return
     if next_visit.is_here:
         enqueue(next_visit.scan_id, queue)
     elif is_first_call_in(OTHER_WORKERS_DELAY_S, f"queue:passed-on:{queue}"):
         enqueue_later(OTHER_WORKERS_DELAY_S, next_visit.scan_id, queue)
-
-
-def _find_queued(queue: str, **condition: object) -> list[str]:
-    """Return a list with the ID of one matching queued scan, or an empty list."""
-    queued = Scan.objects.visits().filter(is_in_queue(queue), status=Scan.Status.QUEUED, **condition)
-    return list(queued.values_list("id", flat=True)[:1])
 
 
 @transaction.atomic(savepoint=False)
@@ -209,10 +214,8 @@ def wake_waiting_scans(claim: ScanClaim, worker: Worker) -> None:
     own_queue = queue_of(claim.types[0], is_of_journey=bool(claim.journey_run_id))
     for queue in QUEUES:
         if queue != own_queue and (types_of(queue) or has_journeys(queue)):
-            queued = _find_queued(queue, domain=domain_of(claim.host))
-            if claim.addresses:
-                queued += _find_queued(queue, addresses__overlap=claim.addresses)
-            for next_scan_id in queued:
+            parameters = {"domain": domain_of(claim.host), "addresses": list(claim.addresses)}
+            for (next_scan_id,) in fetch(FIND_WAITING, queue_parameters(queue) | parameters):
                 enqueue(next_scan_id, queue)
         elif (
             queue == own_queue

@@ -20,6 +20,7 @@ from django.conf import settings
 
 from accounts.usage import Account
 from infrastructure.cache import outage
+from infrastructure.redis_client import client as _redis
 from infrastructure.telemetry.counters import count
 from infrastructure.telemetry.process_metrics import OTHER_SITES, OTHER_SITES_REFUSED
 from scans.models.domain import address_of, domain_of
@@ -47,8 +48,8 @@ RESERVE_REQUESTS = """
     local clock = redis.call('TIME')
     local now = clock[1] * 1000000 + clock[2]
     local full = {}
-    for i, key in ipairs(KEYS) do
-        local begin = math.max(now, tonumber(redis.call('GET', key) or 0))
+    for i, value in ipairs(redis.call('MGET', unpack(KEYS))) do
+        local begin = math.max(now, tonumber(value or 0))
         full[i] = begin + ARGV[1] * ARGV[2 * i]
         if full[i] - now > tonumber(ARGV[2 * i + 1]) then return i end
     end
@@ -226,5 +227,4 @@ def _domain_of_host(host: str, port: int) -> str:
     return domain_of(name if port in DEFAULT_PORTS.values() else f"{name}:{port}")
 
 
-_redis = redis.Redis.from_url(settings.REDIS_URL, **settings.REDIS_TIMEOUTS)
 _run_reserve_script: Callable[..., Any] = _redis.register_script(RESERVE_REQUESTS)

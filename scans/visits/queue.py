@@ -23,7 +23,6 @@ from django.db.models import Q
 from accounts import access
 from infrastructure import queue
 from infrastructure.postgresql.statements import execute, fetch
-from scans.models import Scan
 from scans.visits.fairness import next_turn_sql
 from website_scan.findings import ScanType
 
@@ -41,6 +40,11 @@ RECORD_TURN = """
     INSERT INTO scans_turn (organization_id, queue, taken_at)
     VALUES (%(organization)s, %(queue)s, statement_timestamp())
     ON CONFLICT (organization_id, queue) DO UPDATE SET taken_at = excluded.taken_at
+"""
+
+RUNNING_VISITS = """
+    SELECT count(*) FROM scans_scan
+    WHERE organization_id = %(organization)s AND status IN ('queued', 'scanning') AND lead_id IS NULL
 """
 
 
@@ -93,8 +97,8 @@ def is_in_queue(queue: str) -> Q:
 
 def running_visits(organization_id: int) -> int:
     """Return the number of the organization's queued and running visits, for its concurrency limit."""
-    scans = access.rows(Scan, organization_id)
-    running: int = scans.unfinished().visits().count()  # type: ignore[attr-defined]  # ScanQuerySet
+    ((running,),) = access.fetch_rows(RUNNING_VISITS, organization_id)
+    assert isinstance(running, int)
     return running
 
 

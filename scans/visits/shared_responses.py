@@ -8,14 +8,14 @@ them.
 from __future__ import annotations
 
 import functools
+import hashlib
 import re
 import time
 
-from scans.visits.audit_store import AuditStore
+from scans.visits.audit_store import MAX_CACHED_AUDITS, AuditStore
 from website_scan.net.http.answers import KEPT_S, Answers, Key
 from website_scan.net.http.response import Response
 
-MAX_CACHED_AUDITS = 2
 # Limit for each audit and process. It is small, because a worker has many processes.
 MAX_MEMORY_BYTES = 8 * 1024 * 1024
 # Maximum compressed size of a shared text, of another shared response, and of all responses that an audit shares in
@@ -36,13 +36,12 @@ class SharedAnswers:
             audit_id,
             "answers",
             lifetime_s=int(KEPT_S),
-            is_renewed=False,
             max_bytes=MAX_TEXT_BYTES,
             max_total_bytes=MAX_BYTES_PER_AUDIT,
         )
 
     def find(self, key: Key) -> tuple[Response, float] | None:
-        stored = self._store.find("response", _cache_name(key))
+        stored = self._store.find(_cache_name(key))
         if not isinstance(stored, tuple):
             return None
         response, received_at = stored
@@ -51,7 +50,7 @@ class SharedAnswers:
     def keep(self, key: Key, response: Response) -> None:
         is_text = TEXT.match((response.headers.get("Content-Type") or "").lower())
         if len(response.body) <= (MAX_TEXT_BYTES if is_text else MAX_OTHER_BYTES):
-            self._store.store("response", _cache_name(key), (response, time.time()))
+            self._store.store(_cache_name(key), (response, time.time()))
 
 
 @functools.lru_cache(MAX_CACHED_AUDITS)
@@ -64,5 +63,6 @@ def answers_of(audit_id: str) -> Answers:
 
 
 def _cache_name(key: Key) -> str:
+    """Return a digest of the request, which may be too long for a Redis key."""
     url, is_decoded, headers = key
-    return repr((url, is_decoded, sorted(headers)))
+    return hashlib.sha256(repr((url, is_decoded, sorted(headers))).encode()).hexdigest()[:32]

@@ -8,7 +8,6 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts import access
 from accounts.authentication import caller_of
 from infrastructure.api import idempotency
 from infrastructure.api.pagination import choice, parse_limit_and_offset, unknown_format
@@ -34,6 +33,7 @@ from scans.requests import without_credentials
 from sites.audits import services
 from sites.audits.exports import WRITERS, export
 from sites.audits.findings import in_order, listed
+from sites.audits.listing import audit_list
 from sites.audits.muting import AuditMutes
 from sites.audits.requests import AuditRequestSerializer
 from sites.audits.schemas import (
@@ -45,7 +45,6 @@ from sites.audits.schemas import (
     audit_finding_of,
     audit_json_of,
     audit_page_of,
-    audit_summary_of,
 )
 from sites.models import Audit, AuditPage
 from website_scan.report.exports import FORMATS
@@ -96,13 +95,11 @@ class AuditCollection(ApiView):
     )
     def get(self, request: Request) -> Answer[AuditList]:
         """Lists the organization's audits, newest first, without dry runs of journeys."""
-        page_slice = parse_limit_and_offset(request.query_params)
-        audits = access.rows(Audit, caller_of(request).organization_id).exclude(run_of=Audit.RunOf.DRY_RUN)
-        audits = audits.exclude(id__in=audits.expired().values("id"))  # type: ignore[attr-defined]  # AuditQuerySet
-        if (status := choice(request.query_params, "status", Audit.Status.values)) is not None:
-            audits = audits.filter(status=status)
-        audits_json = [audit_summary_of(audit) for audit in page_slice.of(audits.order_by("-created_at", "-id"))]
-        return Answer({"audits": audits_json, **page_slice.bounds(audits)})
+        query = request.query_params
+        page_slice = parse_limit_and_offset(query)
+        status = choice(query, "status", Audit.Status.values)
+        organization_id = caller_of(request).organization_id
+        return Answer(audit_list(organization_id=organization_id, status=status, page_slice=page_slice))
 
 
 class AuditItem(ApiView):

@@ -6,13 +6,13 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 from django.db import transaction
-from pytest_django import DjangoAssertNumQueries
 
 from accounts import usage
 from accounts.models import Membership, MonthlyUsage, Organization, Tier, User
 from accounts.services import create_organization, ensure_organization
 from accounts.usage import ConcurrentLimit, OrganizationClosed, QuotaExceeded
 from tests.accounts.conftest import Elsewhere
+from tests.queries import counted
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 NOVEMBER, DECEMBER = date(2026, 11, 1), date(2026, 12, 1)
@@ -191,11 +191,11 @@ def test_organizations_of_a_member_share_no_limits(organization: Organization) -
     assert set(usage.sharing_limits(organization)) == {organization}
 
 
-def test_locking_limits_takes_one_query(
-    organization: Organization, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    with transaction.atomic(), django_assert_num_queries(1):
-        assert usage.lock_limits(organization.pk).scans_per_month == 100
+def test_locking_limits_takes_one_query(organization: Organization) -> None:
+    limits = organization.tier
+    with transaction.atomic(), counted() as queries:
+        assert usage.lock_limits(organization.pk) == usage.tier_limits(limits)
+    assert len(queries) == 1
 
 
 def test_closed_organization_cannot_reserve_a_scan(organization: Organization) -> None:

@@ -227,7 +227,7 @@ def tasks(monkeypatch: pytest.MonkeyPatch) -> tuple[set[object], set[object]]:
 def test_pool_grows_with_tasks_and_shrinks(tasks: tuple[set[object], set[object]]) -> None:
     received, accepted = tasks
     pool = Pool()
-    scaler = Autoscaler(pool, 3, 1)  # type: ignore[arg-type]  # Autoscaler calls only the methods of Pool.
+    scaler = Autoscaler(pool, 3, 1)
     for number in range(5):
         received.add(number)
         accepted.add(number)
@@ -238,7 +238,7 @@ def test_pool_grows_with_tasks_and_shrinks(tasks: tuple[set[object], set[object]
     scaler.maybe_scale(object())
     assert pool.num_processes == 3, "a new task does not shrink the pool"
     scaler.maybe_scale()
-    assert pool.num_processes == 3, "three were busy in this half minute"
+    assert pool.num_processes == 3, "three were busy since the timer last ran"
     received.add("new")
     scaler.maybe_scale()
     assert pool.num_processes == 3, "the pool does not know yet which process gets the task"
@@ -251,7 +251,7 @@ def test_pool_keeps_one_process_after_a_task(tasks: tuple[set[object], set[objec
     received, _ = tasks
     pool = Pool()
     pool.num_processes = 0
-    scaler = Autoscaler(pool, 2, 0)  # type: ignore[arg-type]  # Autoscaler calls only the methods of Pool.
+    scaler = Autoscaler(pool, 2, 0)
     scaler.maybe_scale()
     assert pool.num_processes == 0
     received.add("first")

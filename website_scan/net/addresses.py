@@ -9,6 +9,7 @@ that is embedded in an IPv6 address is extracted first.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Collection, Iterable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
@@ -130,18 +131,26 @@ def loopback_addresses(host: str) -> tuple[IPAddress, ...]:
 def own_addresses() -> frozenset[IPAddress]:
     """Return the current addresses of this machine's network interfaces.
 
-    Do not cache them, because they may change.
+    They are read for each connection, because they may change.
     """
     # The import takes 12 ms, and some commands open no connection.
     import psutil
 
+    return _parsed(tuple(entry.address for interface in psutil.net_if_addrs().values() for entry in interface))
+
+
+@functools.lru_cache(1)
+def _parsed(texts: tuple[str, ...]) -> frozenset[IPAddress]:
+    """Return the addresses in these texts.
+
+    Parsing takes most of the time, and the texts rarely change.
+    """
     own = set()
-    for interface in psutil.net_if_addrs().values():
-        for entry in interface:
-            try:
-                own.add(ip_address(entry.address.partition("%")[0]))
-            except ValueError:
-                continue  # The entry is a hardware address.
+    for text in texts:
+        try:
+            own.add(ip_address(text.partition("%")[0]))
+        except ValueError:
+            continue  # The entry is a hardware address.
     return frozenset(own)
 
 

@@ -11,8 +11,10 @@ from django.conf import settings
 
 from accounts.keys.services import create_api_key
 from accounts.models import Tier
+from infrastructure import redis_client
 from infrastructure.api import throttling
 from tests.factories import Api, Member
+from tests.redis_commands import counted_redis_commands
 
 
 def test_rate_limit_is_enforced(home: Member) -> None:
@@ -47,18 +49,34 @@ def test_rate_limit_window_begins_after_a_minute(home: Member, monkeypatch: pyte
     Tier.objects.filter(name="free").update(requests_per_minute=1)
     home.api.get("/v1/usage")
     assert home.api.get("/v1/usage").status_code == 429
-    (key,) = throttling._redis.keys("rate:*")
-    assert 0 < throttling._redis.pttl(key) <= 60_000
-    throttling._redis.pexpire(key, 0)  # The minute ends when the key expires.
+    (key,) = redis_client.client.keys("rate:*")
+    assert 0 < redis_client.client.pttl(key) <= 60_000
+    redis_client.client.pexpire(key, 0)  # The minute ends when the key expires.
     assert home.api.get("/v1/usage").status_code == 200
+
+
+def test_counter_without_lifetime_gets_one(home: Member) -> None:
+    """Redis creates such a counter if the previous one expires between the two commands of a request."""
+    key = f"rate:api:{home.organization.id}"
+    redis_client.client.set(key, 1)
+    assert home.api.get("/v1/usage")["X-RateLimit-Remaining"] == "58"
+    assert 0 < redis_client.client.pttl(key) <= 60_000
+    assert home.api.get("/v1/usage")["X-RateLimit-Remaining"] == "57"
+
+
+def test_request_needs_two_redis_commands(home: Member) -> None:
+    home.api.get("/v1/usage")
+    with counted_redis_commands() as commands:
+        home.api.get("/v1/usage")
+    assert commands == {"SET": 1, "INCRBY": 1}
 
 
 def test_throttle_reconnects_to_redis(home: Member) -> None:
     home.api.get("/v1/usage")
-    client_id = throttling._redis.client_id()
+    client_id = redis_client.client.client_id()
     assert redis.Redis.from_url(settings.REDIS_URL).client_kill_filter(_id=str(client_id)) == 1
     assert home.api.get("/v1/usage")["X-RateLimit-Remaining"] == "58"
-    assert throttling._redis.client_id() != client_id
+    assert redis_client.client.client_id() != client_id
 
 
 def test_requests_are_not_counted_during_redis_outage(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:

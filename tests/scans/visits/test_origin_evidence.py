@@ -11,12 +11,14 @@ from dataclasses import dataclass, replace
 from random import Random
 
 import pytest
-from django.core.cache import cache
 from django.test import override_settings
 from redis import RedisError
 
+from infrastructure import redis_client
 from scans.visits import origin_evidence
+from scans.visits.audit_store import SIGNATURE_BYTES
 from scans.visits.origin_evidence import OriginEvidence
+from tests.redis_commands import counted_redis_commands
 from tests.targets.sample import sample_site
 from tests.targets.server import Answer, Site
 from tests.website_scan.cast import POLICY
@@ -143,27 +145,29 @@ class Trap:
         return setattr, (Trap, "executed", True)
 
 
-def values_in_redis() -> list[str]:
-    client = cache._cache.get_client(None)  # type: ignore[attr-defined]  # The public API cannot list keys.
-    return [key.decode() for key in client.keys("*robots_file*")]
+def group_keys() -> list[str]:
+    return [key.decode() for key in redis_client.client.scan_iter("audit:*:evidence:*") if b":bytes" not in key]
 
 
 def test_forged_cache_entries_are_not_unpickled() -> None:
-    robots = find_probe("robots_file")
+    robots, name = find_probe("robots_file"), "robots_file"
     OriginEvidence("aud_1").keep(ORIGIN, robots, Trap())
-    (key,) = values_in_redis()
-    name = key.split(":", 2)[2]
-    text = cache.get(name)
-    for forged in (text[:-8] + "AAAAAAA=", "0" * 64 + text[64:], "", ":", "x", 5, None):
-        cache.set(name, forged)
+    (key,) = group_keys()
+    data = redis_client.client.hget(key, name)
+    assert isinstance(data, bytes)
+    for forged in (data[:-8] + b"AAAAAAA=", b"\0" * SIGNATURE_BYTES + data[SIGNATURE_BYTES:], b"", b"x"):
+        redis_client.client.hset(key, name, forged)
         assert OriginEvidence("aud_1").find(ORIGIN, robots) is None
-    cache.set(name, text)
+    redis_client.client.hset(key, name, data)
     with override_settings(SECRET_KEY="another one, of at least thirty-two characters"):
         assert OriginEvidence("aud_1").find(ORIGIN, robots) is None
-    assert not Trap.executed
-    # Entries are signed for one audit and must not be unpickled for another.
-    cache.set(name.replace("aud_1", "aud_2"), text)
+    # Entries are signed for one probe and one audit, and must not be unpickled for others.
+    redis_client.client.hset(key, "tls_peer", data)
+    assert OriginEvidence("aud_1").find(ORIGIN, find_probe("tls_peer")) is None
+    redis_client.client.hset(key.replace("aud_1", "aud_2"), name, data)
     assert OriginEvidence("aud_2").find(ORIGIN, robots) is None
+    redis_client.client.set(key.replace("aud_1", "aud_3"), "a text instead of a hash")
+    assert OriginEvidence("aud_3").find(ORIGIN, robots) is None
     assert not Trap.executed
 
 
@@ -171,7 +175,7 @@ def test_unpicklable_evidence_is_not_cached(caplog: pytest.LogCaptureFixture) ->
     robots = find_probe("robots_file")
     OriginEvidence("aud_1").keep(ORIGIN, robots, lambda: "nobody can pickle this")
     assert OriginEvidence("aud_1").find(ORIGIN, robots) is None
-    assert re.search(r"robots_file:\w+ could not be stored", caplog.text)
+    assert re.search(r"\w+:robots_file could not be stored", caplog.text)
 
 
 def test_large_evidence_cannot_fill_redis(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,7 +183,7 @@ def test_large_evidence_cannot_fill_redis(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(origin_evidence, "MAX_PROBE_BYTES", 1000)
     monkeypatch.setattr(origin_evidence, "MAX_BYTES_PER_AUDIT", 2500)
     random_bytes = [Random(number).randbytes(700) for number in range(4)]
-    shared = OriginEvidence("aud_1")
+    shared = OriginEvidence("aud_large")
     shared.keep("https://big.example.com:443", robots, b"".join(random_bytes))
     assert shared.find("https://big.example.com:443", robots) is None
     is_cached = []
@@ -200,11 +204,37 @@ def test_long_host_name_can_be_cached() -> None:
 def test_redis_outage_disables_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     shared = OriginEvidence("aud_1")
 
-    def raise_error(*_: object) -> None:
+    def raise_error(*_: object, **__: object) -> None:
         raise RedisError
 
-    for name in ("get", "add", "touch", "incr"):
-        monkeypatch.setattr(shared._store._cache, name, raise_error)
+    monkeypatch.setattr(redis_client.client.connection_pool, "get_connection", raise_error)
     robots = find_probe("robots_file")
     shared.keep(ORIGIN, robots, "kept")
     assert shared.find(ORIGIN, robots) is None
+
+
+def test_visit_reads_the_evidence_of_an_origin_at_once() -> None:
+    for probe in ORIGIN_PROBES:
+        OriginEvidence("aud_1").keep(ORIGIN, probe, "kept")
+    shared = OriginEvidence("aud_1")
+    with counted_redis_commands() as commands:
+        assert all(shared.find(ORIGIN, probe) for probe in ORIGIN_PROBES)
+    assert commands == {"HGETALL": 1, "EXPIRE": 2}
+
+
+def test_visit_finds_evidence_that_a_concurrent_visit_stores() -> None:
+    robots, tls_peer = find_probe("robots_file"), find_probe("tls_peer")
+    first, second = OriginEvidence("aud_1"), OriginEvidence("aud_1")
+    assert first.find(ORIGIN, robots) is None
+    second.keep(ORIGIN, tls_peer, "kept")
+    cached = first.find(ORIGIN, tls_peer)
+    assert cached is not None
+    assert cached.evidence == "kept"
+
+
+def test_reading_restarts_the_lifetime_of_evidence() -> None:
+    OriginEvidence("aud_1").keep(ORIGIN, find_probe("robots_file"), "kept")
+    (key,) = group_keys()
+    redis_client.client.expire(key, 60)
+    OriginEvidence("aud_1").find(ORIGIN, find_probe("robots_file"))
+    assert 60 < redis_client.client.ttl(key) <= origin_evidence.EVIDENCE_LIFETIME_S

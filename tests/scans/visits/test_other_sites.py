@@ -18,6 +18,7 @@ from django.conf import settings as django_settings
 
 from accounts.models import Membership, Organization, Tier, User
 from accounts.usage import Account, responsible_account
+from infrastructure import redis_client
 from infrastructure.telemetry.counters import counters
 from scans.visits import other_sites
 from scans.visits.other_sites import OtherSites
@@ -45,7 +46,7 @@ def _stopped_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     script_with_fixed_time = other_sites.RESERVE_REQUESTS.replace("redis.call('TIME')", f"{{{int(time.time())}, 0}}")
     assert script_with_fixed_time != other_sites.RESERVE_REQUESTS
-    monkeypatch.setattr(other_sites, "_run_reserve_script", other_sites._redis.register_script(script_with_fixed_time))
+    monkeypatch.setattr(other_sites, "_run_reserve_script", redis_client.client.register_script(script_with_fixed_time))
 
 
 def allowed_requests(
@@ -62,8 +63,8 @@ def allowed_requests(
 
 def pass_minutes(minutes: int) -> None:
     """Shift the stored times of all budgets back by minutes."""
-    for key in other_sites._redis.scan_iter("other-sites:*"):
-        other_sites._redis.incrby(key, -minutes * MINUTE_US)
+    for key in redis_client.client.scan_iter("other-sites:*"):
+        redis_client.client.incrby(key, -minutes * MINUTE_US)
 
 
 def test_account_may_send_600_requests_to_a_site() -> None:
@@ -110,7 +111,7 @@ def test_requests_to_the_own_site_do_not_count() -> None:
     budget = OtherSites(SHOP, FREE)
     assert allowed_requests(budget, "www.shop.com", 1000, [PUBLIC]) == 1000
     assert allowed_requests(budget, "static.shop.com", 1000, [PUBLIC], port=80) == 1000
-    assert not other_sites._redis.keys("other-sites:*")
+    assert not redis_client.client.keys("other-sites:*")
 
 
 def test_names_at_another_address_share_one_budget() -> None:

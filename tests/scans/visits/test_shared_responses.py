@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from random import Random
 
 import pytest
 from django.core.cache import cache
 
-from scans.visits import shared_responses
+from infrastructure import redis_client
+from scans.visits import audit_store, shared_responses
 from scans.visits.shared_responses import MAX_MEMORY_BYTES, SharedAnswers
+from tests.redis_commands import counted_redis_commands
 from tests.targets.server import Answer, Site
 from tests.targets.server import Request as ReceivedRequest
 from tests.website_scan.cast import POLICY
@@ -116,15 +119,14 @@ def test_responses_to_credentials_are_not_shared() -> None:
 
 
 def stored_keys() -> list[str]:
-    client = cache._cache.get_client(None)  # type: ignore[attr-defined]  # The public API cannot list keys.
-    return [key.decode() for key in client.keys("*:answers:response:*")]
+    keys = [key.decode() for key in redis_client.client.scan_iter("audit:*:answers:*")]
+    return [key for key in keys if not key.endswith(":bytes")]
 
 
 def test_shared_responses_expire() -> None:
     cache_of_process().keep(KEY, Response("https://example.com/", 200, HTML, b"x"))
     (key,) = stored_keys()
-    client = cache._cache.get_client(None)  # type: ignore[attr-defined]  # The public API cannot read a lifetime.
-    assert 0 < client.ttl(key) <= KEPT_S
+    assert 0 < redis_client.client.ttl(key) <= KEPT_S
 
 
 def test_reading_does_not_extend_the_lifetime(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,6 +152,36 @@ def test_large_responses_cannot_fill_redis(monkeypatch: pytest.MonkeyPatch) -> N
     for number in range(50):
         shared.keep(key(f"https://example.com/{number}"), Response("", 404, HTML))
     assert 0 < len(stored_keys()) < 20
+
+
+def test_responses_use_all_bytes_of_an_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_responses, "MAX_BYTES_PER_AUDIT", 64 * 1024)
+    processes = [cache_of_process() for _ in range(8)]
+    for number in range(500):
+        processes[number % 8].keep(
+            key(f"https://example.com/{number}"), Response("", 200, HTML, Random(number).randbytes(700))
+        )
+    stored_bytes = sum(redis_client.client.strlen(key) for key in stored_keys())
+    signatures_bytes = len(stored_keys()) * audit_store.SIGNATURE_BYTES
+    assert 0.8 * 64 * 1024 < stored_bytes - signatures_bytes <= 64 * 1024
+
+
+def test_reservation_ends_with_the_total_of_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+    shared, now = SharedAnswers("aud_1"), time.monotonic()
+    shared.keep(KEY, Response("https://example.com/", 200, HTML, b"x"))
+    monkeypatch.setattr(time, "monotonic", lambda: now + KEPT_S + 1)
+    with counted_redis_commands() as commands:
+        shared.keep(key("https://example.com/2"), Response("https://example.com/2", 200, HTML, b"x"))
+    assert commands["EVALSHA"] == 1
+
+
+def test_storing_a_response_needs_one_command() -> None:
+    shared = SharedAnswers("aud_1")
+    shared.keep(KEY, Response("https://example.com/", 200, HTML, b"x"))
+    with counted_redis_commands() as commands:
+        for number in range(20):
+            shared.keep(key(f"https://example.com/{number}"), Response("", 200, HTML, b"x"))
+    assert commands == {"SET": 20}
 
 
 @pytest.mark.parametrize("status", [403, 429, 500, 503])

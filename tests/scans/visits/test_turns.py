@@ -12,16 +12,18 @@ from threading import Barrier
 from typing import Any
 
 import pytest
-from django.core.cache import cache
 from django.utils import timezone
 from pytest_django import Settings
 
+from infrastructure import redis_client
 from scans.models import Scan
+from scans.visits import serving
 from scans.visits.claims import OTHER_WORKERS_DELAY_S, claim_next, finish_scan, wake_waiting_scans
 from scans.visits.queue import MAX_ATTEMPTS, Worker
 from sites.audits.services import claim_discovery
 from sites.models import Audit
 from tests.factories import Member, make_result, make_scan, member_of
+from tests.redis_commands import counted_redis_commands
 from tests.threads import close_connections
 
 WORKER = Worker("one", 4)
@@ -128,15 +130,16 @@ def test_worker_passes_the_message_on(home: Member, stranger: Member, monkeypatc
         "scans.visits.claims.enqueue_later", lambda after_s, scan_id, _: delayed.append((after_s, scan_id))
     )
     full, free = Worker("full", 2), Worker("free", 2)
+    serving.register(free.name, ["scans"])
     first, second = make_queued(home, 2)
     assert claim_in_turn(first, full) == first
     assert delayed == [(OTHER_WORKERS_DELAY_S, second.id)], "the last slot is reserved for others"
     assert claim_in_turn(second, full) is None
     assert len(delayed) == 1, "all processes together send one message in that time"
-    cache.clear()
+    redis_client.client.delete("queue:passed-on:scans")
     assert claim_in_turn(second, full) is None
     assert len(delayed) == 2
-    cache.clear()
+    redis_client.client.delete("queue:passed-on:scans")
     monkeypatch.setattr("scans.visits.claims.has_messages", lambda _: True)
     assert claim_in_turn(second, full) is None
     assert len(delayed) == 2, "another message is in the queue"
@@ -144,6 +147,29 @@ def test_worker_passes_the_message_on(home: Member, stranger: Member, monkeypatc
     monkeypatch.setattr("scans.visits.claims.has_messages", lambda _: False)
     assert claim_in_turn(second, full) is None
     assert len(delayed) == 2, "no scan waits any more"
+
+
+def test_worker_alone_does_not_pass_messages_on(
+    home: Member, stranger: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without another worker, a message would return to the same worker again and again."""
+    delayed: list[str] = []
+    monkeypatch.setattr("scans.visits.claims.enqueue_later", lambda _, scan_id, __: delayed.append(scan_id))
+    full, other = Worker("alone", 2), Worker("other", 2)
+    first, second = make_queued(home, 2)
+    serving.register(other.name, ["browser"])
+    assert claim_in_turn(first, full) == first
+    with counted_redis_commands() as commands:
+        assert claim_in_turn(second, full) is None
+    assert delayed == []
+    assert commands == {"ZRANGEBYSCORE": 1}
+    serving.register(other.name, ["scans"])
+    assert claim_in_turn(second, full) is None
+    assert delayed == [second.id]
+    serving.unregister(other.name, ["scans"])
+    redis_client.client.delete("queue:passed-on:scans")
+    assert claim_in_turn(second, full) is None
+    assert delayed == [second.id]
 
 
 def test_claim_sends_the_next_message(home: Member, enqueued: list[str]) -> None:

@@ -19,12 +19,14 @@ from scans.models import Scan
 from scans.visits.shared_responses import answers_of
 from sites.models import Audit, AuditPage, AuditPlace
 from tests.factories import Member, member_of
+from tests.redis_commands import counted_redis_commands
 from tests.sites.audits.cast import list_places, run_all_work
 from tests.targets.server import Site
 from tests.targets.templated import FAULTS, TEMPLATES, page_paths, template_name, templated_site
 from website_scan.performance.probes import timing
 
 PAGES = 16
+MAX_REDIS_COMMANDS_PER_PAGE = 35
 TYPES = ["security", "performance", "accessibility", "seo"]
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
@@ -110,3 +112,14 @@ def test_workers_share_responses(owner: Member, site: Site, monkeypatch: pytest.
         if path.startswith(("/js/", "/css/")) and path[-1] != "/"
     }
     assert set(shared.values()) == {1}
+
+
+def test_page_needs_few_redis_commands(owner: Member, site: Site) -> None:
+    """A page reads the origin's evidence at once, and its responses one by one.
+
+    Messages are not received here. A worker needs about ten more commands for each.
+    """
+    with counted_redis_commands() as commands:
+        assert run_site_audit(owner, site).status == "completed"
+    assert commands["HGETALL"] == PAGES
+    assert commands.total() <= MAX_REDIS_COMMANDS_PER_PAGE * PAGES, commands
