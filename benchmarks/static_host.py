@@ -10,16 +10,19 @@ import contextlib
 import functools
 import gzip
 import mimetypes
+import os
 import posixpath
 import re
 import socket
 import tempfile
 import threading
+import time
 from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Self
 
+import psutil
 from hypercorn.asyncio import serve
 from hypercorn.config import Config
 from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable, Scope
@@ -36,7 +39,7 @@ HEADERS = {
 }
 RANGE = re.compile(r"bytes=(\d+)-(\d*)")
 NOT_FOUND_PAGE = b"<!doctype html><title>Not found</title><h1>Not found</h1>"
-STOP_TIMEOUT_S = 10.0
+STOP_TIMEOUT_S, STOP_RETRY_S = 10.0, 0.1
 
 
 class StaticHost:
@@ -48,7 +51,8 @@ class StaticHost:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._listener = socket.create_server((LOOPBACK, 0), backlog=128)
-        self.url = f"https://{NAME}:{self._listener.getsockname()[1]}"
+        self._port: int = self._listener.getsockname()[1]
+        self.url = f"https://{NAME}:{self._port}"
         self._loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
         self._certificate = str(_files_by_path()[1])
@@ -59,8 +63,22 @@ class StaticHost:
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Stop the server. Raises TimeoutError if it does not end."""
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(STOP_TIMEOUT_S)
+        deadline = time.monotonic() + STOP_TIMEOUT_S
+        while self._thread.is_alive():
+            if time.monotonic() > deadline:
+                raise TimeoutError("the static host does not stop")
+            self._shut_down_connections()
+            self._thread.join(STOP_RETRY_S)
+
+    def _shut_down_connections(self) -> None:
+        """Shut down all connections, because hypercorn would wait until stalled clients have read their responses."""
+        for connection in psutil.Process().net_connections("tcp"):
+            if connection.laddr and connection.laddr.port == self._port and connection.raddr:
+                # The server may have closed the connection in the meantime.
+                with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.fd)) as duplicate:
+                    duplicate.shutdown(socket.SHUT_RDWR)
 
     def _run(self) -> None:
         config = Config()
