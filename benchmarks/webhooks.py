@@ -35,7 +35,8 @@ def measure(table: Table, share: float, service: Service) -> None:
         least=(MIN_DELIVERIES_PER_S,),
     )
     ratio = statistics.median(rates_with_hanging_receivers / alone for alone, rates_with_hanging_receivers in pairs)
-    table.row("  as a share of the others alone", ratio, least=(MIN_RATIO_WITH_HANGING_RECEIVERS,))
+    table.head("  beside those that hang, of the rate of the others alone", "of one")
+    table.row("median", ratio, least=(MIN_RATIO_WITH_HANGING_RECEIVERS,))
 
 
 def _measure_round(table: Table, service: Service, number: int, hanging: int) -> float:
