@@ -32,6 +32,7 @@ from website_scan.urls import host_and_port_of
 
 ROUNDS = 5
 COMMAND_TIMEOUT_S, END_TIMEOUT_S = 240.0, 20.0
+MAX_ERROR_CHARACTERS = 600
 BASE_DIR = Path(__file__).parent.parent
 CHROMIUM_FLAGS = ("--headless", "--no-sandbox", "--ignore-certificate-errors", "--disable-dev-shm-usage")
 # Highest ratios of our processor time to that of the other tool (docs/benchmarks.md).
@@ -165,9 +166,12 @@ def cpu_s(command: Command, environment: Mapping[str, str], folder: Path) -> flo
     environment = {**environment, "PYTHONPATH": str(BASE_DIR), "CHROME_PATH": str(find_browser("auto"))}
     other_processes = {process.pid for process in psutil.Process().children()}
     start_s = _ended_children_cpu_s()
-    done = subprocess.run(
-        command, env=environment, cwd=folder, capture_output=True, text=True, timeout=COMMAND_TIMEOUT_S, check=False
-    )
+    # The outputs are files, because html-validate ends before it has written more than 64 kB to a pipe.
+    output_file, error_file = folder / "output.json", folder / "errors.txt"
+    with output_file.open("wb") as output, error_file.open("wb") as errors:
+        subprocess.run(
+            command, env=environment, cwd=folder, stdout=output, stderr=errors, timeout=COMMAND_TIMEOUT_S, check=False
+        )
     deadline = time.monotonic() + END_TIMEOUT_S
     while orphans := [process for process in psutil.Process().children() if process.pid not in other_processes]:
         if time.monotonic() > deadline:
@@ -175,9 +179,10 @@ def cpu_s(command: Command, environment: Mapping[str, str], folder: Path) -> flo
                 process.kill()
         psutil.wait_procs(orphans, 1)
     try:
-        json.loads(done.stdout)
+        json.loads(output_file.read_bytes())
     except ValueError as error:
-        raise CommandFailed(f"{command[0]} has no result: {(done.stdout + done.stderr)[-600:]}") from error
+        texts = output_file.read_text(errors="replace") + error_file.read_text(errors="replace")
+        raise CommandFailed(f"{command[0]} has no result: {texts[-MAX_ERROR_CHARACTERS:]}") from error
     return _ended_children_cpu_s() - start_s
 
 

@@ -24,7 +24,7 @@ from website_scan.findings import ScanType
 
 # Limit for tiers that is so high that no benchmark reaches it.
 NO_LIMIT = 100_000_000
-BATCH = 1_000
+BATCH, SCANS_PER_STATEMENT = 1_000, 500_000
 SITE = "https://example.com"
 
 SCANS = """
@@ -42,7 +42,7 @@ SCANS = """
         CASE WHEN n %% 1000 = 0 THEN 'TIMEOUT' ELSE '' END, '', moment, 1
     FROM (
         SELECT n, %(now)s::timestamptz - n * interval '1 year' / %(scans)s AS moment
-        FROM generate_series(1, %(scans)s) AS n
+        FROM generate_series(%(first)s::int, %(last)s) AS n
     ) AS numbered
 """
 # SQL statements that end most deliveries after one attempt and leave the others pending.
@@ -89,7 +89,8 @@ def create_organization(name: str, scans: int, hosts: int = 1) -> Seeded:
         "now": now,
     }
     with connection.cursor() as cursor:
-        cursor.execute(SCANS, values)
+        for first in range(1, scans + 1, SCANS_PER_STATEMENT):
+            cursor.execute(SCANS, values | {"first": first, "last": min(first + SCANS_PER_STATEMENT - 1, scans)})
         cursor.execute("ANALYZE scans_scan")
     return Seeded(member, finish_with(member, real_result(ScanType.SECURITY), now).id)
 

@@ -16,7 +16,6 @@ import re
 import socket
 import tempfile
 import threading
-import time
 from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
@@ -65,20 +64,9 @@ class StaticHost:
     def __exit__(self, *_: object) -> None:
         """Stop the server. Raises TimeoutError if it does not end."""
         self._loop.call_soon_threadsafe(self._stop.set)
-        deadline = time.monotonic() + STOP_TIMEOUT_S
-        while self._thread.is_alive():
-            if time.monotonic() > deadline:
-                raise TimeoutError("the static host does not stop")
-            self._shut_down_connections()
-            self._thread.join(STOP_RETRY_S)
-
-    def _shut_down_connections(self) -> None:
-        """Shut down all connections, because hypercorn would wait until stalled clients have read their responses."""
-        for connection in psutil.Process().net_connections("tcp"):
-            if connection.laddr and connection.laddr.port == self._port and connection.raddr:
-                # The server may have closed the connection in the meantime.
-                with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.fd)) as duplicate:
-                    duplicate.shutdown(socket.SHUT_RDWR)
+        self._thread.join(STOP_TIMEOUT_S)
+        if self._thread.is_alive():
+            raise TimeoutError("the static host does not stop")
 
     def _run(self) -> None:
         config = Config()
@@ -89,7 +77,33 @@ class StaticHost:
         # Connections that clients reset are not logged.
         self._loop.set_exception_handler(lambda *_: None)
         with contextlib.closing(self._loop):
-            self._loop.run_until_complete(serve(self._respond, config, shutdown_trigger=self._stop.wait, mode="asgi"))
+            self._loop.run_until_complete(self._serve(config))
+
+    async def _serve(self, config: Config) -> None:
+        """Serve until `_stop` is set, and then until all connections are closed."""
+        server = asyncio.create_task(serve(self._respond, config, shutdown_trigger=self._stop.wait, mode="asgi"))
+        stop = asyncio.create_task(self._stop.wait())
+        await asyncio.wait({server, stop}, return_when=asyncio.FIRST_COMPLETED)
+        while self._shut_down_connections() or not server.done():
+            await asyncio.sleep(STOP_RETRY_S)
+        stop.cancel()
+        await server
+
+    def _shut_down_connections(self) -> int:
+        """Shut down all connections, and return how many were open.
+
+        Otherwise hypercorn would wait until stalled clients have read their responses.
+        """
+        connections = [
+            connection
+            for connection in psutil.Process().net_connections("tcp")
+            if connection.raddr and connection.laddr.port == self._port
+        ]
+        for connection in connections:
+            # The client may have reset the connection in the meantime.
+            with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.fd)) as duplicate:
+                duplicate.shutdown(socket.SHUT_RDWR)
+        return len(connections)
 
     async def _respond(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         """Respond to a request in the event loop, because a thread would wait for a client that has stopped reading."""

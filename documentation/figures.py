@@ -136,9 +136,8 @@ def section(part: str, title: str, *columns: str) -> Callable[[str], Iterator[Ro
         cells: dict[str, dict[str, Figure]] = {}
         for name, figure in figures_of(part).items():
             before, _, column = name.rpartition(": ")
-            found_title, _, row = before.rpartition(f"{title}: ")
-            # Titles that only end like this one belong to other tables.
-            if row and column in columns and ": " not in found_title:
+            beginning, separator, row = before.rpartition(f"{title}: ")
+            if separator and column in columns and ": " not in beginning:
                 cells.setdefault(row, {})[column] = figure
         has_goal = any(figures[columns[0]]["goal"] for figures in cells.values() if columns[0] in figures)
         yield title, *(HEADINGS.get(column, column) for column in columns), *(("goal",) if has_goal else ())

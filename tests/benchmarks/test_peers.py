@@ -29,16 +29,18 @@ import os, sys
 from pathlib import Path
 from benchmarks.peers import adopt_orphans, cpu_s
 adopt_orphans()
-print(cpu_s((sys.executable, "-c", sys.argv[1]), os.environ, Path.cwd()))
+print(cpu_s((sys.executable, "-c", sys.argv[1]), os.environ, Path(sys.argv[2])))
 """
 
 
 @pytest.mark.parametrize("code", [f"{BURN}print('{{}}')", WITH_ORPHAN])
-def test_processor_time_includes_all_processes_of_a_command(code: str) -> None:
-    answer = subprocess.run([sys.executable, "-c", MEASURE, code], capture_output=True, text=True, check=True)
+def test_processor_time_includes_all_processes_of_a_command(code: str, tmp_path: Path) -> None:
+    answer = subprocess.run(
+        [sys.executable, "-c", MEASURE, code, str(tmp_path)], capture_output=True, text=True, check=True
+    )
     assert 0.3 <= float(answer.stdout) < 3
 
 
-def test_command_without_result_fails() -> None:
+def test_command_without_result_fails(tmp_path: Path) -> None:
     with pytest.raises(CommandFailed, match="has no result: no page"):
-        cpu_s((sys.executable, "-c", "print('no page')"), os.environ, Path.cwd())
+        cpu_s((sys.executable, "-c", "print('no page')"), os.environ, tmp_path)
