@@ -34,6 +34,8 @@ WARM_UPS, ROUNDS = 3, 11
 RENEWALS = 6  # A scan of a minute renews its lease so often.
 # Ratio of a figure with the most scans to the same figure with the fewest, and the milliseconds that noise may add.
 MAX_GROWTH, NOISE_MS = 1.5, 3.0
+# The smallest organization has fewer scans than these pages show or search: 10,000 for a text, 20 for a site.
+LIMITED_PAGES, MAX_LIMITED_GROWTH = ("scans, a text", "scans, a text nowhere", "a site"), 4.0
 
 Action = Callable[[], None]
 
@@ -84,6 +86,7 @@ def _measure_actions(
         cost = _cost(action, pid)
         total_ms = statistics.median(cost.total_ms)
         first_ms = fewest_ms.setdefault(name, total_ms)
+        max_growth = MAX_LIMITED_GROWTH if name in LIMITED_PAGES else MAX_GROWTH
         table.row(
             name,
             total_ms / first_ms,
@@ -91,7 +94,7 @@ def _measure_actions(
             cost.application_ms,
             cost.database_ms,
             cost.queries,
-            most=(max(MAX_GROWTH, 1 + NOISE_MS / first_ms),),
+            most=(max(max_growth, 1 + NOISE_MS / first_ms),),
         )
 
 

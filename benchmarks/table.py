@@ -9,7 +9,7 @@ from itertools import groupby
 
 from benchmarks.units import UNITS, Unit
 
-NAME_WIDTH, FIGURE_WIDTH = 50, 14
+NAME_WIDTH, FIGURE_WIDTH = 50, 16
 GOAL_WIDTH = 40
 
 # A row's entry: a figure, a list with samples of a figure, or a text that is only printed.
