@@ -163,9 +163,9 @@ def growth(_old_table: str) -> Iterator[Row]:
 
 
 def text_of(figure: Figure) -> str:
-    """Return the median with three digits, or two if the noise exceeds a hundredth of it. Counts are exact."""
+    """Return the median with three digits, or two if the noise exceeds a hundredth of it. Integers are exact."""
     median = figure["median"]
-    if isinstance(median, int) and not figure["noise"]:
+    if isinstance(median, int):
         return f"{median:,}"
     digits = 2 if figure["noise"] > abs(median) / 100 else 3
     rounded = float(f"{median:.{digits}g}")
