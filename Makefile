@@ -62,7 +62,7 @@ types: $(DEV) ## Check types and import contracts
 
 check: lint types test ## Check style, types and import contracts, and run the fast tests
 
-bench: $(DEV) ## Measure speed, size and precision against the goals (ARGS="pages queue --share 1" runs single parts with all rows)
+bench: $(DEV) ## Measure speed, size and precision against goals and baseline (ARGS="pages queue --share 1": parts with all rows)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 superuser: $(RUNTIME) ## Create an account for /admin/, while `make run` runs in another terminal

@@ -1,4 +1,1 @@
-"""Benchmarks, run by `make bench`.
-
-Figures from different runs are not comparable.
-"""
+"""Benchmarks, run by `make bench` and described in docs/benchmarks.md."""

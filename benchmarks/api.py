@@ -85,31 +85,28 @@ def measure(table: Table, share: float, service: Service) -> None:
                 service.port, requests[0].content, _request("GET", "/v1/scans", many.member.plaintext)
             )
             few_scans_ms, many_scans_ms = ([load.p50_ms for load in loads] for loads in zip(*pairs, strict=True))
-            ratio = statistics.median(map(operator.truediv, many_scans_ms, few_scans_ms))
+            ratios = list(map(operator.truediv, many_scans_ms, few_scans_ms))
             table.row(
                 "GET scans",
-                ratio,
-                statistics.median(many_scans_ms),
-                statistics.median(few_scans_ms),
+                ratios,
+                many_scans_ms,
+                few_scans_ms,
                 most=(MAX_MANY_RATIO,),
             )
 
 
 def _compare_with_bare_view(table: Table, port: int, requests: list[Request]) -> None:
-    table.head("beside a bare view", "ratio", "a second", "p50 ms", "p99 ms", "bare")
+    table.head("beside a bare view", "of the bare", "a second", "p50 ms", "p99 ms", "bare")
     for request in requests:
         method = request.content.split()[0].decode()
         pairs = _load_alternately(port, request.content, _request(method, f"/bare/{request.bare}"))
-        ratio = statistics.median(ours.per_second / bare.per_second for ours, bare in pairs)
-        median = sorted((ours for ours, _ in pairs), key=lambda load: load.per_second)[ROUNDS // 2]
-        bare_per_second = statistics.median(bare.per_second for _, bare in pairs)
         table.row(
             request.name,
-            ratio,
-            median.per_second,
-            median.p50_ms,
-            median.p99_ms,
-            bare_per_second,
+            [ours.per_second / bare.per_second for ours, bare in pairs],
+            [ours.per_second for ours, _ in pairs],
+            [ours.p50_ms for ours, _ in pairs],
+            [ours.p99_ms for ours, _ in pairs],
+            [bare.per_second for _, bare in pairs],
             least=request.min_bare_ratio,
         )
 
@@ -122,13 +119,13 @@ def _processor_time(table: Table, port: int, web: psutil.Process, requests: list
             start_s = cpu_s(web)
             responses = _load(port, request.content, ROUND_DURATION_S).requests
             cpu_ms[request.name].append((cpu_s(web) - start_s) * 1000 / responses)
-    table.head(f"processor time of a request, {ROUNDS} rounds", "CPU ms", "least")
+    table.head(f"processor time of a request, {ROUNDS} rounds", "CPU ms", "least CPU ms")
     for request in requests:
         figures = cpu_ms[request.name]
-        table.row(request.name, statistics.median(figures), min(figures), most=request.max_cpu_goals)
-    ratios = map(operator.truediv, cpu_ms["GET scan"], cpu_ms["GET scans"])
+        table.row(request.name, figures, min(figures), most=request.max_cpu_goals)
+    ratios = list(map(operator.truediv, cpu_ms["GET scan"], cpu_ms["GET scans"]))
     table.head("polling beside the list", "ratio")
-    table.row("GET scan", statistics.median(ratios), most=(MAX_LIST_RATIO,))
+    table.row("GET scan", ratios, most=(MAX_LIST_RATIO,))
 
 
 def _load_alternately(port: int, first_request: bytes, second_request: bytes) -> list[tuple[Load, Load]]:

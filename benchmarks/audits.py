@@ -111,11 +111,11 @@ def measure(table: Table, share: float, service: Service) -> None:
             memory_before_mib + MAX_GROWTH_MIB * len(list(process_tree(worker))),
         )
         paths = site.requests()
-    table.head(f"an audit of {pages} pages for all types", "")
-    table.row("pages", audit.pages_done, least=(pages,))
-    table.row("findings", audit.findings.count())
-    table.row("MiB of the worker before it", memory_before_mib)
-    table.row("MiB of the worker after it", memory_after_mib, most=(memory_goal_mib,))
+    table.head(f"an audit of {pages} pages for all types", "pages", "findings")
+    table.row("all", audit.pages_done, audit.findings.count(), least=(pages,))
+    table.head("  memory of the worker", "MiB")
+    table.row("before it", memory_before_mib)
+    table.row("after it", memory_after_mib, most=(memory_goal_mib,))
     _print_requests(table, paths, pages)
     _print_cost(table, cost, audit)
 
@@ -143,31 +143,38 @@ def _print_requests(table: Table, paths: Counter[str], pages: int) -> None:
     kinds = Counter[str]()
     for path, count in paths.items():
         kinds[kind_by_path[path]] += count
-    table.head("requests", "in all")
+    table.head("requests of an audit", "requests")
     table.row("all", paths.total())
     for kind, count in kinds.most_common():
         table.row(kind, count)
     files = list(kind_by_path.values()).count("shared files")
-    table.head("goals", "")
-    table.row("requests for a page", kinds["pages"] / pages, most=(MAX_REQUESTS_PER_PAGE,))
+    table.head("  in proportion", "requests")
+    table.row("for a page", kinds["pages"] / pages, most=(MAX_REQUESTS_PER_PAGE,))
     max_request_count = max(count for path, count in paths.items() if kind_by_path[path] == "pages")
-    table.row("requests for the page with the most", max_request_count, most=(MAX_REQUESTS_OF_ONE_PAGE,))
-    table.row("requests for a shared file", kinds["shared files"] / files, most=(MAX_REQUESTS_PER_FILE,))
+    table.row("for the page with the most", max_request_count, most=(MAX_REQUESTS_OF_ONE_PAGE,))
+    table.row("for a shared file", kinds["shared files"] / files, most=(MAX_REQUESTS_PER_FILE,))
     table.row("probes of the origin", kinds["probes of the origin"], most=(MAX_ORIGIN_PROBES,))
 
 
 def _print_cost(table: Table, cost: Figures, audit: Audit) -> None:
     pages = audit.pages_done
     total_cpu_s = sum(cost.cpu_s.values())
-    table.head(f"an audit of {pages} pages, {len(PROGRAMS)} programs", "a page")
+    table.head("a page of an audit", "CPU ms")
     assert audit.started_at
     assert audit.completed_at
-    table.row("seconds", (audit.completed_at - audit.started_at).total_seconds() / pages)
-    table.row("processor, ms", total_cpu_s / pages * 1000, most=(MAX_PAGE_CPU_MS,))
+    table.row("all programs", total_cpu_s / pages * 1000, most=(MAX_PAGE_CPU_MS,))
     for name, seconds in cost.cpu_s.items():
         table.row(f"  {name}", seconds / pages * 1000)
     table.row("  of which visits", cost.visits_cpu_s / pages * 1000)
-    table.row("all other work, part of the visits", total_cpu_s / cost.visits_cpu_s - 1, most=(MAX_CPU_OVERHEAD,))
-    table.row("commits", cost.commits / pages, most=(MAX_COMMITS_PER_PAGE,))
-    table.row("rows that PostgreSQL has read", cost.tuples_read / pages)
-    table.row("commands of Redis", cost.redis_commands / pages)
+    table.head("  all other work", "ratio")
+    table.row("to the visits", total_cpu_s / cost.visits_cpu_s - 1, most=(MAX_CPU_OVERHEAD,))
+    table.head("  servers", "commits", "rows read", "Redis commands")
+    table.row(
+        "work for a page",
+        cost.commits / pages,
+        cost.tuples_read / pages,
+        cost.redis_commands / pages,
+        most=(MAX_COMMITS_PER_PAGE,),
+    )
+    table.head("  duration", "seconds")
+    table.row("a page", (audit.completed_at - audit.started_at).total_seconds() / pages)

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-import psutil
 from django.db import connection
 from django.http import HttpResponseBase
 from django.test import Client
@@ -23,6 +22,7 @@ from django.utils import timezone
 from accounts.models import Tier
 from benchmarks.service import Service
 from benchmarks.table import Table
+from benchmarks.usage import scheduled_ms
 from scans.models import Scan
 from sites.lists import collecting
 from sites.lists.comparisons import compare_ended_run
@@ -239,7 +239,7 @@ def measure_requests(table: Table, zone: Zone, only: str = "") -> None:
         ("pages of a list", client, _paths_of_pages(zone)),
         ("API calls of a list", api, _paths_of_api(zone)),
     ):
-        table.head(title, "CPU ms", "application", "database", "median ms")
+        table.head(title, "CPU ms", "application", "database ms", "median ms")
         for name, path in paths.items():
             if only in f"{title}: {name}":
                 _measure_row(table, name, lambda browser=browser, path=path: browser.get(path))  # type: ignore[misc]
@@ -251,25 +251,20 @@ def _measure_row(table: Table, name: str, request: Callable[[], HttpResponseBase
         cursor.execute("SET max_parallel_workers_per_gather = 0")
         cursor.execute("SET statement_timeout = 0")
         cursor.execute("SELECT pg_backend_pid()")
-        database = psutil.Process(cursor.fetchone()[0])
+        (pid,) = cursor.fetchone()
     figures = []
     for number in range(WARM_UP_REQUESTS + ROUNDS):
-        start, cpu_start, database_start = time.perf_counter(), time.thread_time(), _cpu_s(database)
+        start, cpu_start, database_start_ms = time.perf_counter(), time.thread_time(), scheduled_ms(pid)
         response = request()
         assert response.status_code == 200, (name, response.status_code)
-        application, in_database = time.thread_time() - cpu_start, _cpu_s(database) - database_start
+        application_ms = (time.thread_time() - cpu_start) * 1000
+        database_ms = scheduled_ms(pid) - database_start_ms
         elapsed = time.perf_counter() - start
         if number >= WARM_UP_REQUESTS:
-            figures.append((application + in_database, application, in_database, elapsed))
+            figures.append((application_ms + database_ms, application_ms, database_ms, elapsed * 1000))
             if elapsed > MAX_REQUEST_S:
                 break
-    middle = sorted(figures)[len(figures) // 2]
-    table.row(name, *(round(1000 * figure, 1) for figure in middle), most=GOALS)
-
-
-def _cpu_s(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    return float(times.user + times.system)
+    table.row(name, *(list(column) for column in zip(*figures, strict=True)), most=GOALS)
 
 
 def _filters(zone: Zone) -> dict[str, str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from benchmarks.service import installed_service
-from benchmarks.table import Goal, Table
+from benchmarks.table import Table
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,18 @@ PARTS = {
     "api": Part(0.01, {"DJANGO_SETTINGS_MODULE": "benchmarks.api_settings"} | OVERLOAD_LIMITS),
     "pages": Part(0.1, {"METRICS_TOKEN": "a-token-for-metrics-of-32-characters"}),
     "lists": Part(0.02, {}),
+    "growth": Part(0.01, FAST_CLAIM_SETTINGS | OVERLOAD_LIMITS),
     "idle": Part(0.1),
+    # The other tools are rarely installed.
+    "peers": Part(1, is_in_bench=False),
     # The time limit is sufficient for fast pages, but too short for slow pages.
     "soak": Part(1, {"SCAN_BROWSER": "off", "SCAN_TIME_LIMIT": "20"}, is_in_bench=False),
     "dogfood": Part(1, {}, is_in_bench=False),
 }
 
 
-def measure(name: str, share: float) -> list[Goal]:
-    """Measure a part, print its tables, and return its goals.
+def measure(name: str, share: float) -> Table:
+    """Measure a part, print its tables, and return the table with its goals and figures.
 
     A process can measure only one part that needs a service.
     """
@@ -59,4 +62,4 @@ def measure(name: str, share: float) -> list[Goal]:
             arguments.append(cleanup.enter_context(installed_service(part.variables)))
         # Modules of parts import Django models, so they are imported after the service has set up Django.
         import_module(f"benchmarks.{name}").measure(*arguments)
-    return table.goals
+    return table

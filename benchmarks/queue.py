@@ -27,7 +27,7 @@ from benchmarks.table import Table
 from scans.models import DomainTurn, Scan, Turn
 from scans.visits.claims import claim_next
 from scans.visits.overload import queue_age_s, refuse_when_overloaded
-from scans.visits.queue import Worker, enqueue
+from scans.visits.queue import Worker, enqueue, queue_of
 from sites.models import Audit
 from tests.factories import Member, member_of
 from tests.operations.stack.processes import wait_until
@@ -66,7 +66,7 @@ def _measure_wait_next_to_backlogs(table: Table, service: Service) -> None:
             ]
             queued = Scan.objects.filter(status="queued").count()
             Scan.objects.filter(status="queued").delete()
-    table.head("a single scan begins, seconds after its request", "at most", "median", "waiting")
+    table.head("a single scan begins, seconds after its request", "longest wait", "median wait", "waiting")
     table.row("beside two backlogs", max(waits), statistics.median(waits), queued, most=(MAX_WAIT_S,))
 
 
@@ -105,7 +105,7 @@ def _measure_workers(table: Table, service: Service, per_worker: int) -> None:
 
     Every worker has its own host name.
     """
-    table.head(f"workers of {SLOTS_PER_WORKER} slots, {per_worker} scans each", "of one", "a minute", "idle %")
+    table.head(f"workers of {SLOTS_PER_WORKER} slots, {per_worker} scans each", "of one", "scans a minute", "idle %")
     rates: list[float] = []
     with run_slow_site(RESPONSE_DELAY_S, others_s=RESPONSE_DELAY_S) as (url, _), ExitStack() as cleanup:
         for number in range(1, WORKERS + 1):
@@ -189,7 +189,7 @@ def _create_queued_scans(name: str, url: str, count: int, *, wakes_workers: bool
         Scan(organization=organization, type="security", url=url, period=period) for _ in range(count)
     )
     for row in rows if wakes_workers else ():
-        enqueue(row.id, ScanType.SECURITY)
+        enqueue(row.id, queue_of(ScanType.SECURITY))
     return [row.id for row in rows]
 
 

@@ -125,13 +125,13 @@ def _measure_visits(table: Table, title: str, visits: Visits, goal_mib: float) -
     table.head(title, "CPU-s", "seconds", "requests")
     for name, cost in rows.items():
         table.row(name, cost.cpu_s, cost.seconds, cost.requests.total())
-    table.head("  beside four separate scans", "CPU-s", "seconds", "requests")
+    table.head("  beside four separate scans", "CPU ratio", "time ratio", "request ratio")
     for name, cost in (("  all types", together), ("  a later page", later)):
         request_ratio = cost.requests.total() / separate.requests.total()
         table.row(name, cost.cpu_s / separate.cpu_s, cost.seconds / separate.seconds, request_ratio)
     distinct = functools.reduce(operator.or_, (cost.requests for cost in alone.values())).total()
     widest = max(cost.requests.total() for cost in alone.values())
-    table.head("  requests, beside", "ratio")
+    table.head("  requests, beside", "request ratio")
     table.row(
         "  all types, the types' distinct ones",
         together.requests.total() / distinct,

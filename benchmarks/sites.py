@@ -25,7 +25,7 @@ RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok
 
 
 @contextmanager
-def _run_in_process(work: Callable[..., None], *arguments: object) -> Iterator[Connection]:
+def run_in_process(work: Callable[..., None], *arguments: object) -> Iterator[Connection]:
     """Run `work(pipe, *arguments)` in a separate process and yield the local end of the pipe."""
     context = multiprocessing.get_context("spawn")
     parent_pipe, child_pipe = context.Pipe()
@@ -62,7 +62,7 @@ def run_templated_site(pages: int, certificate: Certificate | None = None, answe
 
     Pages and files respond after `answer_s` seconds.
     """
-    with _run_in_process(_serve_templated, pages, certificate, answer_s) as pipe:
+    with run_in_process(_serve_templated, pages, certificate, answer_s) as pipe:
         base, ca_file = pipe.recv()
         yield Templated(base, ca_file, pipe)
 
@@ -89,7 +89,7 @@ def run_slow_site(
 
     Yields the URL and the root certificate.
     """
-    with _run_in_process(_serve_slow, seconds, page, others_s, certificate) as pipe:
+    with run_in_process(_serve_slow, seconds, page, others_s, certificate) as pipe:
         yield pipe.recv()
 
 
@@ -126,7 +126,7 @@ def receivers(number: int, hanging: int) -> Iterator[Receivers]:
 
     The first `hanging` receivers accept connections and never respond.
     """
-    with _run_in_process(_run_receivers, number, hanging) as pipe:
+    with run_in_process(_run_receivers, number, hanging) as pipe:
         yield Receivers(pipe.recv(), pipe)
 
 

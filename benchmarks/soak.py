@@ -22,7 +22,7 @@ from benchmarks.table import Table
 from benchmarks.usage import MIB
 from config.celery import app
 from scans.models import Scan
-from scans.visits.queue import enqueue
+from scans.visits.queue import enqueue, queue_of
 from tests.targets.sample import sample_site
 from tests.targets.zoo import ZOO
 from website_scan.findings import ScanType
@@ -104,11 +104,12 @@ def _run_soak_test(table: Table, worker: psutil.Process, jobs: list[Job]) -> Non
     # Each process has an open connection to the queue after its first message.
     limits = (warm.processes, warm.threads, warm.descriptors + warm.processes, max_memory_mib)
     table.row("end", *astuple(Resources.of_idle_worker(worker)), most=limits)
-    table.head("ends of scans", "")
+    table.head("ends of scans", "scans")
     for name, count in sorted(ends.items()):
         table.row(name, count)
+    table.head("processes of the pool", "replaced")
     replaced = pool - {process.pid for process in worker.children()}
-    table.row("processes of the pool that were replaced", len(replaced), most=(0,))
+    table.row("all", len(replaced), most=(0,))
 
 
 def _run_scans(jobs: list[Job]) -> Counter[str]:
@@ -122,7 +123,7 @@ def _run_scans(jobs: list[Job]) -> Counter[str]:
         for url, scan_type in jobs
     ]
     for row in rows:
-        enqueue(row.id, ScanType(row.type))
+        enqueue(row.id, queue_of(ScanType(row.type)))
     unfinished = Scan.objects.exclude(status__in=Scan.FINAL)
     start = time.monotonic()
     sweeps = 0

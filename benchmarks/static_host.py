@@ -10,6 +10,7 @@ import contextlib
 import functools
 import gzip
 import mimetypes
+import os
 import posixpath
 import re
 import socket
@@ -20,6 +21,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Self
 
+import psutil
 from hypercorn.asyncio import serve
 from hypercorn.config import Config
 from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable, Scope
@@ -36,7 +38,7 @@ HEADERS = {
 }
 RANGE = re.compile(r"bytes=(\d+)-(\d*)")
 NOT_FOUND_PAGE = b"<!doctype html><title>Not found</title><h1>Not found</h1>"
-STOP_TIMEOUT_S = 10.0
+STOP_TIMEOUT_S, STOP_RETRY_S = 10.0, 0.1
 
 
 class StaticHost:
@@ -48,7 +50,8 @@ class StaticHost:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._listener = socket.create_server((LOOPBACK, 0), backlog=128)
-        self.url = f"https://{NAME}:{self._listener.getsockname()[1]}"
+        self._port: int = self._listener.getsockname()[1]
+        self.url = f"https://{NAME}:{self._port}"
         self._loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
         self._certificate = str(_files_by_path()[1])
@@ -59,8 +62,11 @@ class StaticHost:
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Stop the server. Raises TimeoutError if it does not end."""
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(STOP_TIMEOUT_S)
+        if self._thread.is_alive():
+            raise TimeoutError("the static host does not stop")
 
     def _run(self) -> None:
         config = Config()
@@ -71,7 +77,33 @@ class StaticHost:
         # Connections that clients reset are not logged.
         self._loop.set_exception_handler(lambda *_: None)
         with contextlib.closing(self._loop):
-            self._loop.run_until_complete(serve(self._respond, config, shutdown_trigger=self._stop.wait, mode="asgi"))
+            self._loop.run_until_complete(self._serve(config))
+
+    async def _serve(self, config: Config) -> None:
+        """Serve until `_stop` is set, and then until all connections are closed."""
+        server = asyncio.create_task(serve(self._respond, config, shutdown_trigger=self._stop.wait, mode="asgi"))
+        stop = asyncio.create_task(self._stop.wait())
+        await asyncio.wait({server, stop}, return_when=asyncio.FIRST_COMPLETED)
+        while self._shut_down_connections() or not server.done():
+            await asyncio.sleep(STOP_RETRY_S)
+        stop.cancel()
+        await server
+
+    def _shut_down_connections(self) -> int:
+        """Shut down all connections, and return how many were open.
+
+        Otherwise hypercorn would wait until stalled clients have read their responses.
+        """
+        connections = [
+            connection
+            for connection in psutil.Process().net_connections("tcp")
+            if connection.raddr and connection.laddr.port == self._port
+        ]
+        for connection in connections:
+            # The client may have reset the connection in the meantime.
+            with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.fd)) as duplicate:
+                duplicate.shutdown(socket.SHUT_RDWR)
+        return len(connections)
 
     async def _respond(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         """Respond to a request in the event loop, because a thread would wait for a client that has stopped reading."""

@@ -1,13 +1,19 @@
-"""Print benchmark figures in tables with their goals, and summarize all goals."""
+"""Print benchmark figures in tables with their goals, collect them, and summarize all goals."""
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-NAME_WIDTH, FIGURE_WIDTH = 50, 14
+from benchmarks.units import UNITS, Unit
+
+NAME_WIDTH, FIGURE_WIDTH = 50, 16
 GOAL_WIDTH = 40
+
+# A row's entry: a figure, a list with samples of a figure, or a text that is only printed.
+Entry = float | str | list[float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,26 +41,46 @@ class Goal:
         return f"{self.sign} {', '.join(f'{goal:,.4g} {column}'.strip() for goal, column in named)}"
 
 
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A measured figure. `name` consists of the titles of its table, its row and its column."""
+
+    name: str
+    unit: Unit
+    samples: tuple[float, ...]
+    goal: str = ""
+
+
 class Table:
-    """Prints tables. Figures that have a goal are collected in `goals`."""
+    """Prints tables. All figures are collected in `figures`, and goals in `goals`."""
 
     def __init__(self) -> None:
         self.goals: list[Goal] = []
-        self._title = ""
+        self.figures: dict[str, Figure] = {}
+        self._title = self._section = ""
         self._columns: tuple[str, ...] = ()
 
     def head(self, title: str, *columns: str) -> None:
-        """Print a new table's header."""
+        """Print a new table's header. A title with leading spaces belongs to the last title without them."""
+        if not title.startswith(" "):
+            self._section = title
         self._title, self._columns = title, columns
         print(f"\n{title:{NAME_WIDTH}}" + "".join(f"{column:>{FIGURE_WIDTH}}" for column in columns), flush=True)
 
     def row(
-        self, name: str, *figures: float | str, most: tuple[float, ...] = (), least: tuple[float, ...] = ()
+        self,
+        name: str,
+        *entries: Entry,
+        most: tuple[float, ...] = (),
+        least: tuple[float, ...] = (),
+        unit: Unit | None = None,
     ) -> None:
         """Print a row.
 
-        `most` and `least` are upper and lower limits for its first columns.
+        `most` and `least` are upper and lower limits for its first columns. `unit` replaces the unit of the first
+        column.
         """
+        figures = [statistics.median(entry) if isinstance(entry, list) else entry for entry in entries]
         columns = (*self._columns, *("",) * len(figures))
         limited_figures = [
             float(figure) if isinstance(figure, str) else figure for figure in figures[: max(len(most), len(least))]
@@ -65,14 +91,28 @@ class Table:
             if limits
         ]
         self.goals += set_goals
+        for position, (entry, column) in enumerate(zip(entries, columns, strict=False)):
+            limits = [f"{one.sign} {one.goals[position]:,.4g}" for one in set_goals if position < len(one.goals)]
+            column_unit = unit if unit is not None and position == 0 else None
+            self._collect(name, column, entry, column_unit, " and ".join(limits))
         goals = "".join(
             f"  {goal_row.sign} {', '.join(f'{limit:,.4g}' for limit in goal_row.goals)}" for goal_row in set_goals
         )
         verdict = f"{goals}: {'met' if all(goal_row.is_met for goal_row in set_goals) else 'MISSED'}" if goals else ""
         print(
-            f"{name:{NAME_WIDTH}}" + "".join(f"{_text(figure):>{FIGURE_WIDTH}}" for figure in figures) + verdict,
+            f"{name:{NAME_WIDTH}}" + "".join(f"{text_of(figure):>{FIGURE_WIDTH}}" for figure in figures) + verdict,
             flush=True,
         )
+
+    def _collect(self, row: str, column: str, entry: Entry, unit: Unit | None, goal: str) -> None:
+        if isinstance(entry, str):
+            return
+        titles = (self._section,) if self._title == self._section else (self._section, self._title)
+        name = ": ".join(part.strip() for part in (*titles, row, column) if part.strip())
+        if name in self.figures:
+            raise ValueError(f"two figures are called {name!r}")
+        samples = tuple(entry) if isinstance(entry, list) else (entry,)
+        self.figures[name] = Figure(name, unit or UNITS[column], samples, goal)
 
 
 def summary(goals: Sequence[Goal]) -> str:
@@ -91,7 +131,7 @@ def _line(rows: Sequence[Goal]) -> str:
     first_row = rows[0]
     worst = max if first_row.sign == "≤" else min
     worst_figures = ", ".join(
-        _text(worst(goal_row.figures[number] for goal_row in rows)) for number in range(len(first_row.goals))
+        text_of(worst(goal_row.figures[number] for goal_row in rows)) for number in range(len(first_row.goals))
     )
     missed_rows = [goal_row.row.strip() for goal_row in rows if not goal_row.is_met]
     measure = first_row.table.strip() + (f": {first_row.row.strip()}" if len(rows) == 1 else f" ({len(rows)})")
@@ -99,7 +139,8 @@ def _line(rows: Sequence[Goal]) -> str:
     return f"{measure:{NAME_WIDTH + FIGURE_WIDTH - 1}} {first_row.text:{GOAL_WIDTH - 1}} {worst_figures}  {verdict}"
 
 
-def _text(figure: float | str) -> str:
+def text_of(figure: float | str) -> str:
+    """Return a figure as it is printed."""
     if isinstance(figure, float):
         return f"{figure:,.{2 if abs(figure) < 10 else 1 if abs(figure) < 100 else 0}f}"
     return figure if isinstance(figure, str) else f"{figure:,}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import psutil
 
@@ -13,12 +14,23 @@ SAMPLE_INTERVAL_S = 0.1
 
 
 def process_tree(root: psutil.Process) -> Iterator[psutil.Process]:
-    """Yield a process and its running children, except for processes of benchmarks/sites.py."""
+    """Yield a process and its children, except for processes of benchmarks/sites.py.
+
+    Children that have ended are included until their parents have noticed, because only then are their CPU times those
+    of the parents.
+    """
     yield root
     for child in root.children(recursive=True):
-        with contextlib.suppress(psutil.Error):
-            if "multiprocessing" not in " ".join(child.cmdline()):
+        with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+            if not _is_site(child):
                 yield child
+
+
+def _is_site(process: psutil.Process) -> bool:
+    try:
+        return "multiprocessing" in " ".join(process.cmdline())
+    except psutil.ZombieProcess:
+        return False
 
 
 def cpu_s(root: psutil.Process) -> float:
@@ -57,3 +69,11 @@ def peak_mib(work: Callable[[], object]) -> float:
         has_ended.set()
         watcher.join()
     return peak[0]
+
+
+def scheduled_ms(pid: int) -> float:
+    """Return the milliseconds for which Linux has run the main thread of a process, exact to a microsecond.
+
+    The processor times that psutil reads have ticks of 10 ms, which is longer than most queries.
+    """
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e6

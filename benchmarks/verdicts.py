@@ -44,7 +44,7 @@ def measure(table: Table, share: float) -> None:
             title: _count_findings(pages, browser_or_none)
             for title, browser_or_none in (("static", None), ("browser", browser))
         }
-    table.head("findings, and the share that owners agree to", "static", "", "browser", "")
+    table.head("findings, and the share that owners agree to", "static", "agreed", "in a browser", "agreed")
     for scan_type, check in sorted(
         {finding for all_findings, _ in counts_by_title.values() for finding in all_findings}
     ):
@@ -63,9 +63,10 @@ def measure(table: Table, share: float) -> None:
         table.row("all findings", agreed.total() / all_findings.total(), all_findings.total(), least=(MIN_PRECISION,))
         worst = min(all_findings, key=lambda finding: agreed[finding] / all_findings[finding])
         table.row(
-            f"worst check: {' '.join(worst)}",
+            "worst check",
             agreed[worst] / all_findings[worst],
             all_findings[worst],
+            f"  {' '.join(worst)}",
             least=(MIN_CHECK_PRECISION,),
         )
 

@@ -346,5 +346,7 @@ def quota_end(used: int, limit: int, start: datetime, end: datetime, now: dateti
     elapsed = now - start
     if elapsed < timedelta(days=3) and used * 10 < limit * 8:
         return None
-    at = start + elapsed * (limit / used)
-    return at if at < end else None
+    # The end is compared before it is calculated, because a date in thousands of years would raise OverflowError.
+    if elapsed / (end - start) * limit >= used:
+        return None
+    return start + elapsed * (limit / used)

@@ -221,6 +221,12 @@ OPERATOR_GUIDES = (
         "scaling.md",
     ),
     Guide(
+        "benchmarks",
+        "Benchmarks",
+        "Measured figures of scans, audits, the API, pages, lists and the idle service, and how to measure them again.",
+        "benchmarks.md",
+    ),
+    Guide(
         "upgrades",
         "Backups and upgrades",
         "Back up and restore the service, upgrade it without downtime, and go back to the version before.",

@@ -6,13 +6,14 @@ import contextlib
 import http.client
 import socket
 import ssl
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
-from benchmarks.static_host import StaticHost, authority
+from benchmarks.static_host import STOP_TIMEOUT_S, StaticHost, authority
 
 SILENT_CLIENTS = 40  # A thread pool usually has fewer threads.
 
@@ -35,15 +36,31 @@ def response(host: StaticHost, path: str, **headers: str) -> tuple[http.client.H
         return answer, answer.read()
 
 
-def test_stalled_clients_do_not_block_others(host: StaticHost) -> None:
+def request_without_reading(cleanup: contextlib.ExitStack, host: StaticHost, path: str) -> None:
+    """Send a request over a connection that stays open until `cleanup`, and never read the response."""
     address = urlsplit(host.url)
     context = ssl.create_default_context(cafile=str(authority()))
+    plain = socket.create_connection(("127.0.0.1", address.port or 0))
+    silent = cleanup.enter_context(context.wrap_socket(plain, server_hostname=address.hostname))
+    silent.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+
+
+def test_stalled_clients_do_not_block_others(host: StaticHost) -> None:
     with contextlib.ExitStack() as cleanup:
         for _ in range(SILENT_CLIENTS):
-            plain = socket.create_connection(("127.0.0.1", address.port or 0))
-            silent = cleanup.enter_context(context.wrap_socket(plain, server_hostname=address.hostname))
-            silent.sendall(b"GET /film.mp4 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            request_without_reading(cleanup, host, "/film.mp4")
         assert response(host, "/")[0].status == 200
+
+
+def test_host_stops_although_clients_have_stalled(tmp_path: Path) -> None:
+    (tmp_path / "film.mp4").write_bytes(b"0123456789" * 500_000)
+    with contextlib.ExitStack() as cleanup:
+        with StaticHost(tmp_path) as host:
+            for _ in range(SILENT_CLIENTS):
+                request_without_reading(cleanup, host, "/film.mp4")
+            assert response(host, "/film.mp4", Range="bytes=0-1")[1] == b"01"
+            start = time.monotonic()
+        assert time.monotonic() - start < STOP_TIMEOUT_S / 2
 
 
 def test_text_is_compressed(host: StaticHost) -> None:

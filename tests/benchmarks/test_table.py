@@ -28,7 +28,7 @@ def test_summary_shows_the_worst_figure(
 
 def test_figure_may_equal_its_goal() -> None:
     table = Table()
-    table.head("an audit", "")
+    table.head("an audit", "pages", "MiB")
     table.row("pages", 200, least=(200,))
-    table.row("MiB", 40.0, most=(40,))
+    table.row("memory", 40.0, 40.0, most=(40,))
     assert all(goal.is_met for goal in table.goals)

@@ -153,6 +153,7 @@ def test_quota_end_follows_the_rate_of_the_month() -> None:
     assert quota_end(20, 100, start, end, start + timedelta(days=10)) is None
     assert quota_end(50, 100, start, end, start + timedelta(days=1)) is None
     assert quota_end(100, 100, start, end, start + timedelta(days=9)) is None
+    assert quota_end(1, 100_000_000, start, end, start + timedelta(days=29)) is None
 
 
 def test_limit_is_announced_from_nine_tenths() -> None:

@@ -52,7 +52,7 @@ def templated_site(pages: int, *, certificate: Certificate | None = None) -> Sit
         site.routes[path] = Answer(_page_html(number, paths), headers={"Content-Type": "text/html; charset=utf-8"})
         for photo in range(PHOTOS_PER_PAGE):
             site.routes[f"/photos/{number}-{photo}.png"] = Answer(
-                _noise_png(Random(f"{number}-{photo}"), 16), headers={"Content-Type": "image/png", **KEEP}
+                noise_png(Random(f"{number}-{photo}"), 16, 16), headers={"Content-Type": "image/png", **KEEP}
             )
     for path in ("/zoom", "/film", "/basket"):
         site.routes[path] = Answer(f'<!doctype html><html lang="en"><title>{path}</title><h1>{path}</h1></html>')
@@ -126,7 +126,7 @@ def _asset_routes() -> Mapping[str, Answer]:
     dice = Random(1)
     routes = {}
     for at in range(IMAGES):
-        routes[f"/images/{at}.png"] = Answer(_noise_png(dice, 64), headers={"Content-Type": "image/png", **KEEP})
+        routes[f"/images/{at}.png"] = Answer(noise_png(dice, 64, 64), headers={"Content-Type": "image/png", **KEEP})
     for at in range(SCRIPTS):
         lines = [f"function f{line}(a) {{ return a * {line} + {dice.random()}; }}" for line in range(140)]
         code = "\n".join([*lines, "for (let i = 0; i < 20000; i += 1) f1(i);"])
@@ -139,14 +139,14 @@ def _asset_routes() -> Mapping[str, Answer]:
     return routes
 
 
-def _noise_png(dice: Random, side: int) -> bytes:
+def noise_png(dice: Random, width: int, height: int) -> bytes:
     """Return a PNG of random noise, which does not compress."""
 
     def png_chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    rows = b"".join(b"\0" + dice.randbytes(side * 3) for _ in range(side))
-    header = struct.pack(">II", side, side) + bytes([8, 2, 0, 0, 0])
+    rows = b"".join(b"\0" + dice.randbytes(width * 3) for _ in range(height))
+    header = struct.pack(">II", width, height) + bytes([8, 2, 0, 0, 0])
     return (
         b"\x89PNG\r\n\x1a\n"
         + png_chunk(b"IHDR", header)

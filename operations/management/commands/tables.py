@@ -12,7 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from documentation import criteria, library_names
+from documentation import criteria, figures, library_names
 from infrastructure.telemetry.counters import PREFIX, Counter, Histogram
 from infrastructure.telemetry.process_metrics import PROCESS_METRICS
 from operations.metrics.families import Gauge
@@ -176,4 +176,7 @@ TABLES: dict[str, Callable[[str], Iterator[Row]]] = {
     "checks of criteria": criteria.checks,
     "functions of the library": library_names.functions,
     "classes of the library": library_names.classes,
+    "benchmark runs": figures.runs,
+    "growth": figures.growth,
+    **{name: figures.section(*definition) for name, definition in figures.SECTIONS.items()},
 }
