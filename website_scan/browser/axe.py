@@ -99,13 +99,18 @@ def _corrected_axe_source() -> str:
 
 
 async def run_axe(
-    cdp: Target, devices: Sequence[Device], max_rules_s: float = MAX_RULES_S, main_device: Device = PHONE
+    cdp: Target,
+    devices: Sequence[Device],
+    max_rules_s: float = MAX_RULES_S,
+    main_device: Device = PHONE,
+    *,
+    restores_screen: bool = True,
 ) -> AxeReport:
     """Run every enabled axe-core rule in the page and up to 30 frames, on each device.
 
     Raises `BrowserFailed`, `ProtocolError`. Rules that have not ended after `max_rules_s` seconds in all are
-    unfinished. The page is on `main_device` before and afterwards. If a later device fails, the report has the
-    results of the earlier ones.
+    unfinished. The page is on `main_device` before, and afterwards if `restores_screen`. If a later device fails, the
+    report has the results of the earlier ones.
     """
     run = _AxeRun(cdp, max_rules_s)
     result: Mapping[str, Any] = {}
@@ -122,7 +127,7 @@ async def run_axe(
                 break
             widths.append(device.width)
     finally:
-        if tuple(devices) != (main_device,):
+        if restores_screen and tuple(devices) != (main_device,):
             await run.show_on(main_device)
     unfinished = run.unfinished
     violations = _parse_rules(result["violations"], unfinished)

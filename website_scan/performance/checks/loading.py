@@ -23,6 +23,7 @@ from website_scan.performance.estimate import estimate_load_time
 from website_scan.performance.evidence import Resources, Timing
 from website_scan.performance.images import is_in_markup, is_preloaded, is_preloaded_urgently
 from website_scan.performance.repetition import STARVED_NOISE_FACTOR, long_tasks_of
+from website_scan.performance.score_curve import log_normal_score
 from website_scan.performance.vitals import (
     CLS,
     FCP_S,
@@ -33,7 +34,6 @@ from website_scan.performance.vitals import (
     TBT_S,
     Measured,
     Vitals,
-    log_normal_score,
 )
 from website_scan.places import Column, Place, Url, WireBytes
 from website_scan.values import Address, Bytes, Code, Count, Milliseconds, Number, Seconds, Value, Values
