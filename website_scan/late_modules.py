@@ -13,6 +13,7 @@ MODULES = (
     "http_sfv",
     "langcodes",
     "psutil",
+    "website_scan.browser.journey.walker",
     "website_scan.net.name_servers",
     "website_scan.net.proxy",
     "website_scan.net.tls.handshake",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Literal
 
+from website_scan.dataclass import dataclass
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType, Severity
 from website_scan.places import NO_ROWS, Rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from website_scan.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,10 @@ async def run_axe_in_time(
     before = usage()
     slowdown = 1 + before.waited_s / max(before.cpu_s, 0.1)
     max_rules_s = min(MAX_RULES_S * slowdown, remaining_s * RULES_TIME_SHARE)
-    running = asyncio.ensure_future(run_axe(cdp, visit.axe_devices, max_rules_s, visit.device))
+    # A new layout for the first screen again would take time, and only pictures follow.
+    running = asyncio.ensure_future(
+        run_axe(cdp, visit.axe_devices, max_rules_s, visit.device, restores_screen=visit.has_pictures)
+    )
     try:
         while not (await asyncio.wait((running,), timeout=POLL_INTERVAL_S))[0]:
             if usage().cpu_s > before.cpu_s + max_cpu_s:

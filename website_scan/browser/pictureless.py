@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.browser.visit import Browser, Visit
+from website_scan.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

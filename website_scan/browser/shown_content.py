@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
+from website_scan.dataclass import dataclass
 from website_scan.places import Place
 from website_scan.values import Value, filled
 

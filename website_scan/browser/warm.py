@@ -28,7 +28,6 @@ from website_scan.browser.devtools import ProtocolError
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.browser.journey.request import WalkRequest
 from website_scan.browser.journey.result import Walk
-from website_scan.browser.journey.walker import WALK_GRACE_S, Walker
 from website_scan.browser.load import visit_page
 from website_scan.browser.processes import STOP_TIMEOUT_S, ProcessMeter, Usage, kill_trees, list_trees
 from website_scan.browser.reasons import explain_error, explain_timeout
@@ -121,6 +120,8 @@ class WarmBrowser:
 
         If the browser fails, the result has the steps and states before. Raises `BrowserFailed` if there are none.
         """
+        from website_scan.browser.journey.walker import WALK_GRACE_S, Walker  # Few scans execute journeys.
+
         with self._lock:
             running, meter = self._begin_visit()
             walker = Walker(running.chromium, request, lambda: meter.usage)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 
+from website_scan.dataclass import dataclass
 from website_scan.urls import normal_form
 
 MAX_EXAMPLES = 5

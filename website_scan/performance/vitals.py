@@ -12,20 +12,20 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
-from website_scan.browser.evidence import Evaluation, LayoutShift, Load, LoadedRequest
+from website_scan.browser.evidence import Evaluation, Load, LoadedRequest, Progress
 from website_scan.browser.stability import AGREEMENT, LONG_TASK_S
+from website_scan.dataclass import dataclass
 from website_scan.page.references import ResourceKind
+from website_scan.performance.layout_shifts import cumulative_layout_shift
 from website_scan.performance.processor import SLOWDOWN, Processor
 from website_scan.performance.slow_link import Arrival, parsing_delay_s, simulate_requests
 
 # Lighthouse's control points for phones: a good value and the web's median.
 FCP_S, LCP_S, TBT_S, CLS, SPEED_INDEX_S = (1.8, 3.0), (2.5, 4.0), (0.2, 0.6), (0.1, 0.25), (3.4, 5.8)
 SCRIPT_TIME_S, MAIN_THREAD_TIME_S = (1.282, 3.5), (2.017, 4.0)
-# Limits of session windows of layout shifts (web.dev, "Cumulative Layout Shift").
-SESSION_WINDOW_GAP_S, SESSION_WINDOW_S = 1.0, 5.0
 # Paints that follow the first paint within this time count as part of the first paint.
 MAX_SAME_PAINT_GAP_S = 0.05
 SCREEN_REFRESH_S = 0.02  # Frames are reported up to one screen refresh before or after their paint.
@@ -36,6 +36,7 @@ TEXT_BLOCKING_KINDS = frozenset({ResourceKind.SCRIPT, ResourceKind.STYLESHEET})
 FONT_BLOCK_PERIOD_S = 3.0
 REDRAW_INTERVAL_S = 1.0  # Interval at which Chromium redraws a partially loaded image (ImageResource).
 MEDIA_TYPES_DRAWN_AT_ONCE = frozenset({"image/svg+xml", "image/avif"})
+MAX_FILM_IMAGES = 30  # progress.js lists no more images of the screen.
 MIN_PAINTABLE_BYTES = 4_000  # Size of a document's beginning that suffices for a browser to paint something.
 
 
@@ -141,22 +142,6 @@ def vitals(loads: Sequence[Load], markup: MarkupFacts) -> Vitals:
     )
 
 
-def cumulative_layout_shift(shifts: Sequence[LayoutShift]) -> float:
-    """Return the cumulative layout shift (CLS).
-
-    This is the largest sum of layout shifts in a session window of at most five seconds.
-    """
-    largest = total = 0.0
-    window_start_s = previous_shift_s = -math.inf
-    for shift in sorted(shifts, key=lambda shift: shift.time_s):
-        if shift.time_s - previous_shift_s >= SESSION_WINDOW_GAP_S or shift.time_s - window_start_s >= SESSION_WINDOW_S:
-            window_start_s, total = shift.time_s, 0.0
-        total += shift.value
-        previous_shift_s = shift.time_s
-        largest = max(largest, total)
-    return largest
-
-
 def simulate_load(load: Load, markup: MarkupFacts) -> SimulatedVitals:
     """Simulate the paints and the blocking time of one load.
 
@@ -165,6 +150,18 @@ def simulate_load(load: Load, markup: MarkupFacts) -> SimulatedVitals:
     if load.fcp_s is None or not load.requests:
         return SimulatedVitals(None, None, None, None)
     return _Simulation(load, load.fcp_s, markup).run()
+
+
+def latest_paint_s(load: Load, markup: MarkupFacts) -> float | None:
+    """Return a simulated time in seconds after which the screen no longer changes.
+
+    No film of the load can have a larger Speed Index, even if this one misses frames. None if the time is unknown.
+    """
+    if load.fcp_s is None or load.observed_s < load.fcp_s or not load.requests:
+        return None
+    if load.progress is None or len(load.progress.images) >= MAX_FILM_IMAGES:
+        return None
+    return _Simulation(load, load.fcp_s, markup).latest_paint_s(load.progress)
 
 
 class _Simulation:
@@ -181,16 +178,27 @@ class _Simulation:
         self._parsing_delay_s = parsing_delay_s(load.requests[0], self._processor)
 
     def run(self) -> SimulatedVitals:
-        needed = self._needed_requests_before(
-            self._fcp_s, lambda request: request.is_blocking or self._may_build_first_paint(request)
-        )
-        simulated_fcp_s, early = self._simulate_paint(needed, self._fcp_s, is_built=self._markup.is_empty)
+        simulated_fcp_s, early = self._simulate_fcp()
         return SimulatedVitals(
             simulated_fcp_s,
             self._simulate_lcp_s(simulated_fcp_s),
             self._total_blocking_time_s(early),
             self._simulate_speed_index_s(simulated_fcp_s),
         )
+
+    def _simulate_fcp(self) -> tuple[float, list[Evaluation]]:
+        """Return the simulated first contentful paint, and the scripts that run after it in the simulation."""
+        needed = self._needed_requests_before(
+            self._fcp_s, lambda request: request.is_blocking or self._may_build_first_paint(request)
+        )
+        return self._simulate_paint(needed, self._fcp_s, is_built=self._markup.is_empty)
+
+    def latest_paint_s(self, progress: Progress) -> float:
+        simulated_fcp_s = self._simulate_fcp()[0]
+        urls = {url for url, _ in progress.images}
+        requests = zip(self._arrivals, self._load.requests, strict=True)
+        images_s = [arrival.end_s for arrival, request in requests if request.url in urls]
+        return max([self._simulate_text_paint_s(self._load.observed_s, simulated_fcp_s), *images_s])
 
     def _simulate_lcp_s(self, simulated_fcp_s: float) -> float | None:
         lcp = self._load.lcp
@@ -361,22 +369,6 @@ def _mean_draw_time_s(arrival: Arrival, image: LoadedRequest) -> float:
     steps = math.floor(duration_s / REDRAW_INTERVAL_S)
     redraw_time_s = REDRAW_INTERVAL_S * steps * (steps + 1) / 2 * REDRAW_INTERVAL_S / duration_s
     return arrival.first_byte_s + redraw_time_s + duration_s - steps * REDRAW_INTERVAL_S
-
-
-def log_normal_score(value: float, good: float, median: float) -> float:
-    """Return the score of a metric, 0 to 1, on Lighthouse's log-normal curve.
-
-    The curve passes through 0.9 at `good` (the 10th percentile) and 0.5 at `median`. Despite rounding, a value as good
-    as `good` earns at least 0.9, and a value as good as `median` at least 0.5.
-    """
-    ratio = value / median
-    if ratio <= 0:
-        return 1.0
-    # The factor is erfc⁻¹(0.2), so that the curve passes through 0.9.
-    z = math.log(ratio) * 0.9061938024368232 / -math.log(good / median)
-    credit = (1 - math.erf(z)) / 2
-    least = 0.9 if value <= good else 0.5 if value <= median else 0.0
-    return min(1.0, max(credit, least))
 
 
 def _may_build_text(request: LoadedRequest) -> bool:

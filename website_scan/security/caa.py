@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from website_scan.dataclass import dataclass
 
 CRITICAL_FLAG = 128
 ISSUE_TAGS = frozenset({"issue", "issuewild", "issuemail", "issuevmc"})

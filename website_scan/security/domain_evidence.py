@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
+from website_scan.dataclass import dataclass
 from website_scan.net.dnssec.answers import SignedAnswer, ZoneTrust
 from website_scan.net.http.response import Response
 

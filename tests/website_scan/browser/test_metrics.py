@@ -29,7 +29,8 @@ from website_scan.browser.visit import Part, Visit
 from website_scan.net.browser import command_line, find_browser
 from website_scan.net.client import Network
 from website_scan.net.proxy import BrowserProxy
-from website_scan.performance.vitals import MarkupFacts, cumulative_layout_shift, simulate_load
+from website_scan.performance.layout_shifts import cumulative_layout_shift
+from website_scan.performance.vitals import MarkupFacts, simulate_load
 
 # One pytest worker runs all of these tests, so that pages are loaded only once.
 pytestmark = pytest.mark.xdist_group("metrics")

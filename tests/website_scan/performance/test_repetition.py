@@ -78,20 +78,31 @@ def test_load_with_fewest_long_tasks_counts() -> None:
 
 
 HERO = request("hero.jpg", start_s=0.1, end_s=1.0, wire_bytes=800_000)
-FAST_LOAD = replace(load_with_tasks(0.01), progress=Progress(((0.31, 1.0),), ()))
-
-
-def test_one_load_is_enough_if_all_figures_are_within_their_limits() -> None:
-    assert is_one_load_enough(FAST_LOAD, MarkupFacts())
+FAST_LOAD = replace(load_with_tasks(0.01), observed_s=0.9, progress=Progress(((0.31, 1.0),), ()))
+MISSES_FRAMES = Progress(((0.31, 1.0),), ((HERO.url, 0.0),))
 
 
 @pytest.mark.parametrize(
     "figures",
     [
-        pytest.param({"starvation": 0.3}, id="busy-machine"),
+        pytest.param({}, id="idle-machine"),
+        pytest.param({"starvation": BUSY}, id="busy-machine"),
+        pytest.param({"progress": Progress(((0.31, 0.5), (0.9, 1.0)), ())}, id="late-parts-of-the-screen"),
+        pytest.param({"progress": Progress(((0.31, 1.0),), ((HERO.url, 1.0),))}, id="other-picture"),
+    ],
+)
+def test_one_load_is_enough_if_all_figures_are_within_their_limits(figures: dict[str, Any]) -> None:
+    assert is_one_load_enough(replace(FAST_LOAD, **figures), MarkupFacts())
+
+
+@pytest.mark.parametrize(
+    "figures",
+    [
         pytest.param({"load_s": None}, id="incomplete"),
         pytest.param({"progress": None}, id="no-film"),
-        pytest.param({"progress": Progress(((0.31, 0.5), (1.9, 1.0)), ())}, id="late-parts-of-the-screen"),
+        pytest.param({"progress": MISSES_FRAMES, "requests": (document_request(), HERO)}, id="film-without-picture"),
+        pytest.param({"observed_s": 0.0}, id="unknown-duration"),
+        pytest.param({"progress": Progress(((0.31, 1.0),), ((HERO.url, 0.0),) * 30)}, id="many-pictures"),
         pytest.param({"main_thread": MainThread(())}, id="no-trace"),
         pytest.param({"main_thread": MainThread((Task(0.4, 0.06, 0.06),))}, id="long-task"),
         pytest.param({"main_thread": MainThread((Task(0.1, 0.3, 0.3),)), "fcp_s": 0.6}, id="late-paint"),

@@ -15,12 +15,12 @@ from website_scan.accessibility.document import AccessibleDocument
 from website_scan.browser.evidence import Evaluation, LayoutShift, LoadedRequest, MainThread, Progress, Task
 from website_scan.page.references import ResourceKind
 from website_scan.performance.evidence import FontFace, Styles
+from website_scan.performance.layout_shifts import cumulative_layout_shift
 from website_scan.performance.probes.vitals import measure
+from website_scan.performance.score_curve import log_normal_score
 from website_scan.performance.vitals import (
     MarkupFacts,
     Measured,
-    cumulative_layout_shift,
-    log_normal_score,
     simulate_load,
     vitals,
 )

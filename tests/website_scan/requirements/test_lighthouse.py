@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from website_scan.catalogue import checks
 from website_scan.findings import ScanType
 from website_scan.outcomes import Outcome
-from website_scan.performance.vitals import log_normal_score
+from website_scan.performance.score_curve import log_normal_score
 from website_scan.requirements.lighthouse.audits import PRESETS, audits, preset
 from website_scan.requirements.lighthouse.files import translate
 from website_scan.requirements.lighthouse.numbers import value_of_score

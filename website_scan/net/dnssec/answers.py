@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from website_scan.dataclass import dataclass
 
 
 class Security(StrEnum):

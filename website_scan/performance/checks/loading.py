@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, ClassVar, NamedTuple
 
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.browser.stability import LONG_TASK_S, was_starved
 from website_scan.browser.visit import BrowserFailed
 from website_scan.catalogue import Category, States, check
+from website_scan.dataclass import dataclass
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import document_curve_thresholds, document_thresholds, excerpt
 from website_scan.outcomes import Fail, Note, Pass, Verdict, Warn, beyond, judge_by_limits, outcome
@@ -23,6 +24,7 @@ from website_scan.performance.estimate import estimate_load_time
 from website_scan.performance.evidence import Resources, Timing
 from website_scan.performance.images import is_in_markup, is_preloaded, is_preloaded_urgently
 from website_scan.performance.repetition import STARVED_NOISE_FACTOR, long_tasks_of
+from website_scan.performance.score_curve import log_normal_score
 from website_scan.performance.vitals import (
     CLS,
     FCP_S,
@@ -33,7 +35,6 @@ from website_scan.performance.vitals import (
     TBT_S,
     Measured,
     Vitals,
-    log_normal_score,
 )
 from website_scan.places import Column, Place, Url, WireBytes
 from website_scan.values import Address, Bytes, Code, Count, Milliseconds, Number, Seconds, Value, Values
