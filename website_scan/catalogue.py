@@ -15,12 +15,11 @@ import types
 import typing
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cache
 from typing import Any, TypeVar
 
-from website_scan.dataclass import dataclass
 from website_scan.findings import SEVERE, ScanType, Severity
 from website_scan.outcomes import Fix, Outcome, Verdict
 from website_scan.repeats import REPEATS

@@ -12,10 +12,10 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from website_scan.dataclass import dataclass
 from website_scan.written_urls import split_url
 
 T = TypeVar("T")

@@ -5,11 +5,11 @@ An example is the TLS certificate.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
 from website_scan.catalogue import Probe
-from website_scan.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from website_scan.catalogue import VERSION_DIGITS, Check, Probe, catalogue_version
-from website_scan.dataclass import dataclass
 from website_scan.findings import ScanType
 from website_scan.result import PlugIn
 

@@ -5,9 +5,8 @@ Severities, scan types and web servers.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
-
-from website_scan.dataclass import dataclass
 
 
 class Severity(StrEnum):

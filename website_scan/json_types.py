@@ -7,10 +7,10 @@ a help text (a plain string) to the type of a key.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, TypeVar
 
-from website_scan.dataclass import dataclass
 from website_scan.findings import ScanType, Severity
 from website_scan.security_categories import CATEGORY_KEYS
 

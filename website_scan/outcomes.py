@@ -8,12 +8,11 @@ the fault. Texts for readers are composed in `website_scan.wording`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import TypeVar
 
-from website_scan.dataclass import dataclass
 from website_scan.findings import NotApplicable, Server, Severity
 from website_scan.places import Place
 from website_scan.values import Value, filled, typed

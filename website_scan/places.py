@@ -12,12 +12,11 @@ from __future__ import annotations
 import typing
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from website_scan.addresses import normal_address
-from website_scan.dataclass import dataclass
 from website_scan.elements import element, prose
 from website_scan.generated_names import mask_generated_parts
 from website_scan.messages import cut, excerpt, single_line

@@ -5,13 +5,13 @@ from __future__ import annotations
 import graphlib
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.browser.journey.judged import JourneyState
 from website_scan.browser.visit import Browser
 from website_scan.catalogue import CatalogueError, Check, Need, Probe, States, checks, probes
-from website_scan.dataclass import dataclass
 from website_scan.errors import Refusal
 from website_scan.extension import NO_EXTENSION, Extension
 from website_scan.findings import ScanType

@@ -9,10 +9,9 @@ findings; reports of one visit link to each other, and audits count the fact onc
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from website_scan.dataclass import dataclass
 from website_scan.findings import ScanType
 from website_scan.result import CheckResult, HowToFix, RepeatedCheck
 from website_scan.scoring import SEVERITY_WEIGHT

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from website_scan.dataclass import dataclass
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType, Severity
 from website_scan.places import NO_ROWS, Rows

@@ -6,8 +6,8 @@ They are stored so that the score can be recomputed as if findings were fixed.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
-from website_scan.dataclass import dataclass
 from website_scan.findings import Severity
 from website_scan.priority import Priority, priority
 from website_scan.result import CategoryResult

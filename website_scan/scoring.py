@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from website_scan.dataclass import dataclass
 from website_scan.findings import Severity
 from website_scan.priority import is_emergency
 from website_scan.result import CategoryResult, CheckResult, CheckStatus

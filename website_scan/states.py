@@ -9,14 +9,13 @@ import logging
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from website_scan.browser.evidence import BrowserLoad, MixedRequests
 from website_scan.browser.journey.judged import JourneyState, journey_states
 from website_scan.browser.journey.result import State, Walk
 from website_scan.catalogue import Probe, catalogue_version
-from website_scan.dataclass import dataclass
 from website_scan.errors import Refusal
 from website_scan.extension import NO_EXTENSION, Extension
 from website_scan.findings import ScanType

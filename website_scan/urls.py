@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import functools
 import re
+from dataclasses import dataclass
 
 import ada_url
-
-from website_scan.dataclass import dataclass
 
 DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21}
 # Long URLs are not cached, because URLs in hostile pages may be megabytes long.

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import ClassVar, Self, TypedDict
 
-from website_scan.dataclass import dataclass
 from website_scan.messages import MAX_LENGTH, SHOWN, agreeing, clause, counted, duration, excerpt, part, size
 
 # Limit for lists in JSON, because the scanned site decides how many values they have.

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, TypedDict, get_args
-
-from website_scan.dataclass import dataclass
 
 ColorScheme = Literal["light", "dark"]
 

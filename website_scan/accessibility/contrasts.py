@@ -7,9 +7,9 @@ link-in-text-block.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self
 
-from website_scan.dataclass import dataclass
 from website_scan.elements import element
 from website_scan.places import Column, StyledElement
 from website_scan.written_urls import WrittenUrl

@@ -6,11 +6,10 @@ The criteria are in standards.toml.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-
-from website_scan.dataclass import dataclass
 
 TABLE = Path(__file__).with_name("standards.toml")
 UNDERSTANDING = "https://www.w3.org/WAI/WCAG22/Understanding/"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial, wraps
 
 from selectolax.lexbor import LexborNode
@@ -24,7 +24,6 @@ from website_scan.accessibility.wording import (
     insert_agreement,
     needs_review_sentence,
 )
-from website_scan.dataclass import dataclass
 from website_scan.elements import sort_identifying_first
 from website_scan.findings import MEDIUM, NotApplicable
 from website_scan.messages import excerpt

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.ancestors import InheritedProperty
 from website_scan.accessibility.styles.cascade import Cascade
 from website_scan.accessibility.styles.rules import inline_style
-from website_scan.dataclass import dataclass
 from website_scan.page.markup import attribute, enclosing
 
 # Browsers never render these tags. `area` is left out, because an area is drawn on its image.

@@ -8,9 +8,8 @@ aria-expanded nearly everywhere, some global attributes, and the roles none and 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum, auto
-
-from website_scan.dataclass import dataclass
 
 
 def _split_words(text: str) -> frozenset[str]:

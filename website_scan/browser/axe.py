@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -22,7 +23,6 @@ from website_scan.browser.devtools import ProtocolError, Target
 from website_scan.browser.evidence import AxeNode, AxeReport, AxeRule
 from website_scan.browser.injected_scripts import read_script
 from website_scan.browser.visit import BrowserFailed
-from website_scan.dataclass import dataclass
 
 MAX_FRAMES = 30
 MAX_FRAME_DEPTH = 5

@@ -6,9 +6,8 @@ Times are in seconds since the navigation began, sizes in bytes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from website_scan.dataclass import dataclass
 from website_scan.page.evidence import Document
 from website_scan.page.references import ResourceKind
 

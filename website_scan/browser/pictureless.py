@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.browser.visit import Browser, Visit
-from website_scan.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

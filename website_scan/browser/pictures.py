@@ -10,13 +10,13 @@ import asyncio
 import base64
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from website_scan.browser.devtools import ProtocolError, Target
 from website_scan.browser.evidence import AxeReport, Box, Frame, Layout, Load, PagePicture, Progress
 from website_scan.browser.injected_scripts import read_script
 from website_scan.browser.visit import BrowserFailed
-from website_scan.dataclass import dataclass
 
 PICTURE_TIMEOUT_S = 5.0  # Time limit for the picture of the whole page.
 WIDTH = 412

@@ -10,11 +10,10 @@ import os
 import signal
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
-
-from website_scan.dataclass import dataclass
 
 KIB = 1024
 STOP_TIMEOUT_S = 5.0

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-from website_scan.dataclass import dataclass
 from website_scan.places import Place
 from website_scan.values import Value, filled
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from website_scan.browser.evidence import BrowserLoad, Load, LoadedRequest, Screen, VisibleElement
 from website_scan.browser.shown_content import MissingContent, ShownContent
 from website_scan.browser.unanswered import unanswered_blocking_requests
-from website_scan.dataclass import dataclass
 from website_scan.findings import NotApplicable
 from website_scan.messages import excerpt
 from website_scan.outcomes import Fail, Fix, Pass, Verdict, set_values

@@ -6,12 +6,12 @@ Its implementation `warm.WarmBrowser` needs the extra `browser`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from website_scan.browser.devices import DESKTOP, PHONE, Device
 from website_scan.browser.evidence import BrowserLoad, Load
-from website_scan.dataclass import dataclass
 from website_scan.findings import ScanType
 from website_scan.net.credentials import OriginCredentials
 from website_scan.net.errors import NetError

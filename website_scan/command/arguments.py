@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,6 @@ from website_scan.command.plug_ins import format_name, refuse_plug_in_formats
 from website_scan.command.requirement_options import add_requirement_options, requirement_options
 from website_scan.command.site_options import SiteOptions, choose_site_or_pages, is_url, page_count, site_options
 from website_scan.command.viewing_options import add_viewing_options, chosen_viewing
-from website_scan.dataclass import dataclass
 from website_scan.findings import ScanType, Severity
 from website_scan.requirements.model import NO_REQUIREMENTS, Requirements
 from website_scan.security_categories import Categories

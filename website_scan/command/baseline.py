@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypedDict
@@ -17,7 +17,6 @@ from website_scan.addresses import normal_address
 from website_scan.command.errors import WrongUsage
 from website_scan.command.gate import BASELINE_REASON, NOT_COMPARED_REASON, CommandReport
 from website_scan.command.reported_page import ReportedPage
-from website_scan.dataclass import dataclass
 from website_scan.elements import element, prose
 from website_scan.findings import ScanType
 from website_scan.generated_names import mask_generated_parts

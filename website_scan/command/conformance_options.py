@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from website_scan.accessibility.standards import LEVELS, Standard
 from website_scan.command.errors import WrongUsage
-from website_scan.dataclass import dataclass
 from website_scan.findings import ScanType
 
 STANDARDS = tuple(standard.value for standard in Standard)

@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from website_scan.command.arguments import Options
 from website_scan.command.errors import WrongUsage
 from website_scan.command.pages import SYNTAX
-from website_scan.dataclass import dataclass
 from website_scan.errors import Refusal
 from website_scan.net.addresses import loopback_addresses
 from website_scan.net.credentials import OriginCredentials, parse

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TypedDict
 
-from website_scan.dataclass import dataclass
 from website_scan.messages import counted
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from website_scan.accessibility.standards import SuccessCriterion, required_criteria
 from website_scan.command.conformance_options import DEFAULT_TARGET, ConformanceTarget
 from website_scan.command.executed_journeys import ExecutedJourneys
 from website_scan.command.reported_page import ReportedPage, count_pages, page_of
 from website_scan.command.site_options import SitePages
-from website_scan.dataclass import dataclass
 from website_scan.findings import ScanType, Severity
 from website_scan.messages import agreeing
 from website_scan.priority import by_priority

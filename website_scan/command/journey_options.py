@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from website_scan.command.errors import WrongUsage
 from website_scan.command.journey_source import RECORDING, JourneySource
 from website_scan.command.pages import canonical_pages
-from website_scan.dataclass import dataclass
 
 if TYPE_CHECKING:
     from website_scan.journeys.passwords import ReadJourney

@@ -6,12 +6,11 @@ The reader of a journey is imported only if there is one, because few commands h
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from website_scan.command.errors import WrongUsage
-from website_scan.dataclass import dataclass
 
 if TYPE_CHECKING:
     from website_scan.journeys.passwords import ReadJourney

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -33,7 +33,6 @@ from website_scan.command.journey_options import MAX_JOURNEYS, read_journey_file
 from website_scan.command.mcp_checks import KnownChecks, UnknownCheck
 from website_scan.command.requirement_options import requirement_options
 from website_scan.command.terminal import printable
-from website_scan.dataclass import dataclass
 from website_scan.findings import ScanType
 from website_scan.journeys.journey import MAX_DURATION_S, Journey
 from website_scan.journeys.planned import planned_states

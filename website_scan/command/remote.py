@@ -10,6 +10,7 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypedDict
 
@@ -23,7 +24,6 @@ from website_scan.command.gate import CommandReport
 from website_scan.command.progress import ProgressLine
 from website_scan.command.site_options import SiteOptions, SitePages
 from website_scan.command.terminal import write_err
-from website_scan.dataclass import dataclass
 from website_scan.report_json import ExportedError, ExportJson
 from website_scan.written_urls import split_url
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 
-from website_scan.dataclass import dataclass
 from website_scan.messages import counted
 from website_scan.report_json import ExportJson
 

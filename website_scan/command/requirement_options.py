@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from website_scan.command.errors import WrongUsage
 from website_scan.command.terminal import write_err
-from website_scan.dataclass import dataclass
 from website_scan.requirements.model import NO_REQUIREMENTS, Requirements
 
 MAX_FILE_BYTES = 1_000_000

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TypedDict
 
 from website_scan.command.gate import SEVERITIES, CommandReport
 from website_scan.command.reported_page import ReportedPage
-from website_scan.dataclass import dataclass
 from website_scan.report_json import ExportedFinding
 from website_scan.wording import message_without_places
 

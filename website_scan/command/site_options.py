@@ -6,12 +6,12 @@ The options are `--site`, `--sitemap`, `--max-pages`, `--include` and `--exclude
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from website_scan.command.errors import WrongUsage
 from website_scan.command.pages import SYNTAX, canonical_pages
-from website_scan.dataclass import dataclass
 from website_scan.errors import Refusal
 from website_scan.messages import counted
 from website_scan.net.targets import parse_target

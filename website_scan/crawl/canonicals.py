@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from website_scan.crawl.link_relations import ELEMENT, RelatedLink, related_links
-from website_scan.dataclass import dataclass
 from website_scan.page.evidence import Document, Page
 from website_scan.urls import Url, are_equivalent, normal_form
 

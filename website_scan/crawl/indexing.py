@@ -8,12 +8,12 @@ from __future__ import annotations
 import email.utils
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from selectolax.lexbor import LexborNode
 
 from website_scan.crawl.robots import GOOGLEBOT
-from website_scan.dataclass import dataclass
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, live
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from website_scan.dataclass import dataclass
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, http_address, live, resolve
 from website_scan.urls import Url

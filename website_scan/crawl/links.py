@@ -9,12 +9,12 @@ import ipaddress
 import itertools
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import unquote
 
 from selectolax.lexbor import LexborNode
 
-from website_scan.dataclass import dataclass
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, http_address, live, resolve
 from website_scan.page.references import CANDIDATE

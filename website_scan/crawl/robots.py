@@ -8,10 +8,9 @@ from __future__ import annotations
 import difflib
 import re
 import string
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
-from website_scan.dataclass import dataclass
 from website_scan.messages import KIB, excerpt
 
 MAX_BYTES = 500 * KIB  # Crawlers may ignore the rest of a longer robots.txt (RFC 9309, section 2.5).

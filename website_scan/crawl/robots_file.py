@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from website_scan.crawl.robots import MAX_BYTES, Robots, parse_robots
-from website_scan.dataclass import dataclass
 from website_scan.net.client import Network
 from website_scan.net.errors import BudgetExceeded, NetError, TooManyRedirects
 from website_scan.net.http.request import Request, Reuse

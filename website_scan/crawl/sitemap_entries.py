@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date
 
-from website_scan.dataclass import dataclass
 from website_scan.urls import normal_form
 
 MAX_EXAMPLES = 5

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from xml.parsers import expat
 
 from website_scan.crawl.gzip_files import CHUNK_BYTES, BrokenGzip, decompress_gzip
 from website_scan.crawl.sitemap_entries import NEWS, PLAIN_URL, EntryReader, SitemapEntries, url_key
-from website_scan.dataclass import dataclass
 from website_scan.urls import host_of
 
 MAX_URLS = 50_000  # Maximum of a sitemap or index (sitemaps.org, "Sitemaps XML format").

@@ -7,11 +7,10 @@ text, one step a line (`short_form`). Both become the steps of this module, whic
 from __future__ import annotations
 
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
-from website_scan.dataclass import dataclass
 from website_scan.errors import Refusal
 
 MAX_STEPS = 50

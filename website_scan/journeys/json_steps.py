@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from website_scan.dataclass import dataclass
 from website_scan.journeys.journey import MAX_STEPS, JourneyRefused
 
 MAX_RECORDING_BYTES = 256 * 1024

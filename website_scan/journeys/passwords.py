@@ -8,11 +8,10 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from urllib.parse import unquote, unquote_plus
 
-from website_scan.dataclass import dataclass
 from website_scan.journeys.journey import (
     PLACEHOLDER,
     Change,

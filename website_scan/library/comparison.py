@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
-from website_scan.dataclass import dataclass
 from website_scan.library.errors import InvalidOption
 from website_scan.library.options import ScanType
 from website_scan.library.results import PageResult, Report

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
-from website_scan.dataclass import dataclass
 from website_scan.findings import ScanType
 from website_scan.library.errors import InvalidOption
 from website_scan.library.options import parse_standard

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal
 
 from website_scan import environment
 from website_scan import settings as scanning
 from website_scan.accessibility.standards import LEVELS, Standard
-from website_scan.dataclass import dataclass
 from website_scan.environment import Exemption
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType as Type

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
 from website_scan.command.gate import CommandReport
-from website_scan.dataclass import dataclass
 from website_scan.json_types import JsonValue
 from website_scan.library.errors import InvalidOption
 from website_scan.library.options import TYPES, ScanType

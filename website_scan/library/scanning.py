@@ -5,13 +5,12 @@ from __future__ import annotations
 import concurrent.futures
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from website_scan import result as engine
 from website_scan.browser import visit
 from website_scan.command.additional_checks import additional_checks
 from website_scan.command.scanned_reports import scanned_report
-from website_scan.dataclass import dataclass
 from website_scan.evidence_cache import InMemoryEvidence
 from website_scan.extension import Extension
 from website_scan.findings import ScanType as Type

@@ -13,10 +13,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from website_scan.dataclass import dataclass
 from website_scan.net.browser_trust import trust
 from website_scan.net.budget import MIB
 

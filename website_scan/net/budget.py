@@ -9,9 +9,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Protocol
 
-from website_scan.dataclass import dataclass
 from website_scan.net.deadline import Deadline
 from website_scan.net.errors import BudgetExceeded
 

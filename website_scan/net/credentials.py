@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from website_scan.dataclass import dataclass
 from website_scan.errors import Refusal
 
 MAX_HEADERS_AND_COOKIES = 20

@@ -6,9 +6,9 @@ Examples are MX, CAA and DNSKEY.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from website_scan.dataclass import dataclass
 from website_scan.net.deadline import Deadline
 
 if TYPE_CHECKING:

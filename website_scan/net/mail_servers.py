@@ -9,9 +9,8 @@ import ipaddress
 import threading
 import time
 from collections.abc import Hashable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from website_scan.dataclass import dataclass
 from website_scan.net.client import Network
 from website_scan.net.deadline import GuardedSocket
 from website_scan.net.errors import Blocked, BudgetExceeded, NetError, TimedOut, TlsFailed

@@ -5,9 +5,9 @@ It says which networks, ports and domains scans and deliveries may reach.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
-from website_scan.dataclass import dataclass
 from website_scan.environment import Exemption
 from website_scan.net.addresses import IPNetwork, loopback_addresses
 

@@ -17,9 +17,8 @@ import socket
 import threading
 from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from website_scan.dataclass import dataclass
 from website_scan.net.budget import MIB, Limits, Meter
 from website_scan.net.client import Network
 from website_scan.net.deadline import Deadline, GuardedSocket

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import struct
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import dns.exception
 import dns.flags
@@ -17,7 +18,6 @@ import dns.name
 import dns.rcode
 import dns.rdatatype
 
-from website_scan.dataclass import dataclass
 from website_scan.net.deadline import Deadline, GuardedSocket
 from website_scan.net.errors import NetError, NotReachable, TimedOut
 from website_scan.net.name_servers import MAX_DATAGRAM_BYTES, record_text

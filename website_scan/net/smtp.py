@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import re
+from dataclasses import dataclass
 from enum import StrEnum
 
-from website_scan.dataclass import dataclass
 from website_scan.net.deadline import GuardedSocket
 from website_scan.net.errors import NetError
 

@@ -10,10 +10,9 @@ import functools
 import logging
 import re
 from collections.abc import Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 
-from website_scan.dataclass import dataclass
 from website_scan.errors import Refusal
 from website_scan.net.addresses import LOOPBACK, IPNetwork, is_exempted, is_loopback_name, own_addresses, refusal
 from website_scan.net.errors import Blocked

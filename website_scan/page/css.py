@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
-
-from website_scan.dataclass import dataclass
 
 MAX_CSS_LENGTH = 1024 * 1024  # Longer style sheets are truncated to this number of characters.
 MAX_BRACES_AND_SEMICOLONS = 150_000  # One MiB of ordinary CSS has 60,000 braces and semicolons.

@@ -5,11 +5,11 @@ It is immutable.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from selectolax.lexbor import LexborHTMLParser
 
-from website_scan.dataclass import dataclass
 from website_scan.findings import ScanType
 from website_scan.net.http.response import Headers, Response
 from website_scan.net.targets import Target

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import StrEnum
-
-from website_scan.dataclass import dataclass
 
 MAX_PARTS = 20_000
 MAX_SIDE_PIXELS = 65_535 * 16

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from website_scan.dataclass import dataclass
 from website_scan.page.evidence import Document, Page
 from website_scan.page.fetch import parse_document
 from website_scan.page.markup import attribute, http_address, http_equivs, metas_named, resolve

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 
 from selectolax.lexbor import LexborNode
 
-from website_scan.dataclass import dataclass
 from website_scan.page.css import Allowance, style_images, style_references
 from website_scan.page.evidence import Document
 from website_scan.page.markup import attribute, http_address, live

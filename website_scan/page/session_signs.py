@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from website_scan.dataclass import dataclass
 from website_scan.page.bounded_parser import limit_markup
 from website_scan.page.log_in import LOG_IN_WORDS, LOG_OUT_NAMES, LOG_OUT_WORDS, shows_log_in_field
 from website_scan.page.markup import attribute, select

@@ -9,10 +9,10 @@ file's age, in hours, when a browser needs the file again.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from website_scan.dataclass import dataclass
 from website_scan.net.http.response import Headers
 
 DAY_S = 86_400

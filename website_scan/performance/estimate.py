@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from website_scan.dataclass import dataclass
 from website_scan.page.evidence import Page
 from website_scan.page.references import ResourceKind
 from website_scan.performance.evidence import Resource

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from website_scan.dataclass import dataclass
+from dataclasses import dataclass
+
 from website_scan.net.http.response import Headers
 from website_scan.page.css import Compound
 from website_scan.page.image_headers import ImageHeader
@@ -34,7 +35,7 @@ class Resource:
     is_cut: bool = False  # The body is incomplete, because of a limit or a broken connection.
     header_bytes: int = 0  # Size of the largest headers among the redirects and the final response.
     http_version: str = "1.1"  # Browsers may negotiate another HTTP version than the scanner.
-    headers: Headers = Headers()
+    headers: Headers = Headers()  # noqa: RUF009  (frozen)
     body: bytes = b""
     body_sha256: str = ""
     final_url: str = ""

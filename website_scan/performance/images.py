@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
 from website_scan.browser.devices import PHONE
 from website_scan.browser.evidence import Layout, Load, LoadedRequest, RenderedImage, Viewport
-from website_scan.dataclass import dataclass
 from website_scan.page.css import style_images, style_references
 from website_scan.page.evidence import Document, Page
 from website_scan.page.image_headers import ImageFormat

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
-from website_scan.dataclass import dataclass
 from website_scan.messages import excerpt
 from website_scan.performance.evidence import Resource
 from website_scan.places import Column, Place, PlaceUrl, WireBytes

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
 from website_scan.browser.evidence import LoadedRequest
-from website_scan.dataclass import dataclass
 from website_scan.performance.processor import SLOWDOWN, Processor
 from website_scan.performance.request_order import (
     find_layout_blockers,

@@ -12,12 +12,11 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from website_scan.browser.evidence import Evaluation, Load, LoadedRequest, Progress
 from website_scan.browser.stability import AGREEMENT, LONG_TASK_S
-from website_scan.dataclass import dataclass
 from website_scan.page.references import ResourceKind
 from website_scan.performance.layout_shifts import cumulative_layout_shift
 from website_scan.performance.processor import SLOWDOWN, Processor

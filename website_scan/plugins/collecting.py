@@ -7,10 +7,9 @@ import inspect
 import operator
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from website_scan.dataclass import dataclass
 from website_scan.outcomes import Fix, Outcome
 from website_scan.plugins.declaring import Category, DeclaredCheck, declared_checks, declared_probes
 from website_scan.plugins.errors import PlainError, describe

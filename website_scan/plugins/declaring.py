@@ -5,9 +5,9 @@ from __future__ import annotations
 import types
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-from website_scan.dataclass import dataclass
 from website_scan.findings import Severity
 from website_scan.outcomes import Fix, Outcome
 

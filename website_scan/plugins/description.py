@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from website_scan.catalogue import Category, Check, Declaration, new_check
-from website_scan.dataclass import dataclass
 from website_scan.findings import LOW, NotApplicable, ScanType
 from website_scan.outcomes import Outcome, Verdict
 from website_scan.plugins.installed import InstalledPlugIn

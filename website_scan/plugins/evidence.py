@@ -6,10 +6,10 @@ These classes are a stable interface. Their objects exist only in the process of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from website_scan.dataclass import dataclass
 from website_scan.messages import excerpt
 from website_scan.net.http.response import Headers
 from website_scan.places import Element

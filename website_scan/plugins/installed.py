@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-
-from website_scan.dataclass import dataclass
 
 CHECKS = "website_scan.checks"
 FORMATS = "website_scan.formats"

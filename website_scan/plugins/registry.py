@@ -8,8 +8,8 @@ import os
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from website_scan.dataclass import dataclass
 from website_scan.plugins.description import Description, read_description
 from website_scan.plugins.installed import InstalledPlugIn, installed_plug_ins
 from website_scan.plugins.json_checking import WrongData

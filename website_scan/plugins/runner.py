@@ -8,9 +8,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from website_scan.dataclass import dataclass
 from website_scan.outcomes import Verdict
 from website_scan.plugins.installed import InstalledPlugIn
 from website_scan.plugins.json_checking import CONTROL, WrongData, one_line

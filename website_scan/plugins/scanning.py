@@ -8,14 +8,13 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 from website_scan.browser.evidence import BrowserLoad, LoadedRequest, Rendered
 from website_scan.catalogue import Check, Need, Probe
 from website_scan.check_results import check_result
-from website_scan.dataclass import dataclass
 from website_scan.errors import Refusal
 from website_scan.extension import Extension
 from website_scan.findings import NotApplicable

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from website_scan.dataclass import dataclass
 from website_scan.messages import agreeing
 from website_scan.priority import Priority, is_emergency, priority_of
 from website_scan.report import fixes

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from website_scan.dataclass import dataclass
+from dataclasses import dataclass
+
 from website_scan.report.browserless import MEANING_WITHOUT_BROWSER
 from website_scan.report.places import rows_of
 from website_scan.report_json import ExportJson, checks_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 
-from website_scan.dataclass import dataclass
 from website_scan.findings import SEVERE, Severity
 from website_scan.messages import cut
 from website_scan.priority import priority_of

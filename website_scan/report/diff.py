@@ -9,10 +9,10 @@ has no verdict on a finding of the other, the finding is neither new nor fixed, 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, NamedTuple, TypeVar
 
-from website_scan.dataclass import dataclass
 from website_scan.fingerprints import fingerprint
 from website_scan.messages import counted
 from website_scan.priority import SEVERITY_RANK, STATUS_RANK, Priority, priority_of

@@ -9,9 +9,9 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, cast
 
-from website_scan.dataclass import dataclass
 from website_scan.priority import by_priority
 from website_scan.report.mute_matching import MutedPlaces
 from website_scan.report.places import rows_of

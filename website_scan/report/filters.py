@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from urllib.parse import urlencode
 
-from website_scan.dataclass import dataclass
 from website_scan.priority import SEVERITY_RANK
 from website_scan.report.metrics import METRICS, METRICS_BY_CHECK
 from website_scan.report.places import rows_of

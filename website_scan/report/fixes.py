@@ -5,9 +5,9 @@ They are text, inline code, and code snippets with a copy button.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
-from website_scan.dataclass import dataclass
 from website_scan.report_json import StoredFix
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from website_scan.dataclass import dataclass
 from website_scan.picture_types import picture_type
 from website_scan.report.places import rows_of
 from website_scan.report_json import ExportedCheck

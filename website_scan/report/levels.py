@@ -6,9 +6,9 @@ They depend on status and severity (table in docs/ci.md).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
 
-from website_scan.dataclass import dataclass
 from website_scan.findings import Severity
 from website_scan.report_json import ExportedFinding
 

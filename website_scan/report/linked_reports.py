@@ -6,9 +6,9 @@ They are for facts that checks of two scan types find.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from website_scan import repeats
-from website_scan.dataclass import dataclass
 from website_scan.findings import ScanType
 from website_scan.repeats import CheckKey, Reporters
 from website_scan.report_json import ExportedCheck, ExportJson

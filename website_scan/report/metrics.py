@@ -6,8 +6,8 @@ The checks that judge them provide the measurements.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from website_scan.dataclass import dataclass
 from website_scan.report.places import Row, rows_of
 from website_scan.report.web_figures import BANDS, Band, WebFigure, web_figure
 from website_scan.report_json import ExportedCheck

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from website_scan.dataclass import dataclass
 from website_scan.report.places import describe_places, is_cut
 from website_scan.report_json import ComparableFinding, ComparableJson
 from website_scan.urls import Url

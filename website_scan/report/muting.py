@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, TypedDict
 from urllib.parse import urlencode
 
-from website_scan.dataclass import dataclass
 from website_scan.json_types import Fingerprint, Grade, ScanId, Score, SeverityName, Timestamp, component, identifier
 from website_scan.report.cap_sentence import score_cap_sentence
 from website_scan.report.mute_matching import NO_MUTES, MutedPlaces, MuteRule, Mutes

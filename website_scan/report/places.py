@@ -6,8 +6,8 @@ Places are elements, files and headers with a fault (ADR 11).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from website_scan.dataclass import dataclass
 from website_scan.fingerprints import fingerprint
 from website_scan.json_types import JsonValue
 from website_scan.places import MAX_STORED_PLACES

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 import tomllib
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
 from website_scan.check_ids import check_ids
-from website_scan.dataclass import dataclass
 from website_scan.findings import ScanType
 from website_scan.requirements.model import is_own_check
 from website_scan.written_urls import written_host

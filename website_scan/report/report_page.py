@@ -7,11 +7,10 @@ Text from the scanned site stays text: the templates escape it, and only address
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from website_scan.dataclass import dataclass
 from website_scan.places import BYTES, Column
 from website_scan.priority import Priority, priority
 from website_scan.report.cap_sentence import raise_sentence

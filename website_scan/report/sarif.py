@@ -12,10 +12,10 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from website_scan import __version__
-from website_scan.dataclass import dataclass
 from website_scan.findings import ScanType
 from website_scan.fingerprints import fingerprint, page_path
 from website_scan.priority import priority_of

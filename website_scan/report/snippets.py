@@ -11,10 +11,10 @@ from __future__ import annotations
 import functools
 import tomllib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import website_scan
-from website_scan.dataclass import dataclass
 from website_scan.findings import ScanType
 
 SERVERS = {

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
-from website_scan.dataclass import dataclass
 from website_scan.json_types import JsonValue
 from website_scan.places import BYTES, Column
 from website_scan.report_json import StoredTable

@@ -5,9 +5,9 @@ Positions are in thousandths of the duration (template report/waterfall.html).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from urllib.parse import unquote
 
-from website_scan.dataclass import dataclass
 from website_scan.messages import plain, size
 from website_scan.stored_data import StoredRequest, StoredWaterfall
 from website_scan.written_urls import split_url, written_host

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
-
-from website_scan.dataclass import dataclass
 
 DATA = Path(__file__).with_name("web_at_large.toml")
 

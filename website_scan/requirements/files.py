@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from website_scan.catalogue import Need, Probe
-from website_scan.dataclass import dataclass
 from website_scan.errors import Refusal
 from website_scan.net.client import Network
 from website_scan.net.errors import NetError

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Self
 
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.catalogue import States
-from website_scan.dataclass import dataclass
 from website_scan.findings import NotApplicable
 from website_scan.outcomes import Fail, Pass, Verdict, Warn, set_values
 from website_scan.page.evidence import Page

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from website_scan.browser.evidence import BrowserLoad, LoadedRequest
-from website_scan.dataclass import dataclass
 from website_scan.messages import excerpt
 from website_scan.page.evidence import Page
 from website_scan.page.references import ResourceKind

@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, NotRequired, TypedDict
 
-from website_scan.dataclass import dataclass
 from website_scan.findings import MEDIUM, ScanType, Severity
 from website_scan.json_types import Keywords, SeverityName, TypeName, component, values
 

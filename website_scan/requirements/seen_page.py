@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.names import shown_text
 from website_scan.browser.evidence import Rendered
 from website_scan.catalogue import Need, Probe
-from website_scan.dataclass import dataclass
 from website_scan.page.evidence import Document, ServedContent
 
 

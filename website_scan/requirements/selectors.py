@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
-
-from website_scan.dataclass import dataclass
 
 MAX_SELECTOR_CHARACTERS = 300
 MAX_COMPOUNDS = 12

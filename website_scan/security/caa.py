@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-
-from website_scan.dataclass import dataclass
+from dataclasses import dataclass
 
 CRITICAL_FLAG = 128
 ISSUE_TAGS = frozenset({"issue", "issuewild", "issuemail", "issuevmc"})

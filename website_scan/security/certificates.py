@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, ClassVar, Self
 
-from website_scan.dataclass import dataclass
 from website_scan.findings import Server
 from website_scan.messages import excerpt
 from website_scan.net.tls.certificates import Certificate

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-
-from website_scan.dataclass import dataclass
 
 FILE = Path(__file__).with_name("claimable_services.toml")
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from website_scan.dataclass import dataclass
 from website_scan.net.http.response import Response
 from website_scan.page.registrable_domain import is_same_site, site_of
 from website_scan.security.load_balancers import is_load_balancer_cookie

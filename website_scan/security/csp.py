@@ -7,10 +7,9 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from website_scan.dataclass import dataclass
 from website_scan.net.http.response import Headers
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import http_equivs, is_plaintext

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 
-from website_scan.dataclass import dataclass
 from website_scan.net.tls.certificates import Certificate
 
 # Usages (RFC 7218): PKIX-TA and DANE-TA name an issuer, PKIX-EE and DANE-EE the server's certificate.

@@ -8,10 +8,10 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Collection
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from website_scan.dataclass import dataclass
 from website_scan.security.tag_list import SPACE, read_tags
 
 FILE = Path(__file__).with_name("dkim_selectors.toml")

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from website_scan.dataclass import dataclass
 from website_scan.security.tag_list import read_tags
 
 # The version is the first tag, and its case matters (RFC 9989, section 4.8; RFC 7489, section 6.4).

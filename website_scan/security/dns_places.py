@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
-from website_scan.dataclass import dataclass
 from website_scan.findings import NotApplicable
 from website_scan.messages import excerpt
 from website_scan.net.dnssec.answers import Signature, ZoneTrust

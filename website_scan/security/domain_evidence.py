@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-from website_scan.dataclass import dataclass
 from website_scan.net.dnssec.answers import SignedAnswer, ZoneTrust
 from website_scan.net.http.response import Response
 

@@ -10,9 +10,7 @@ lines and be followed by a comment. Names in quotes are read as by python-dotenv
 from __future__ import annotations
 
 import re
-from dataclasses import field
-
-from website_scan.dataclass import dataclass
+from dataclasses import dataclass, field
 
 MAX_STATEMENTS = 400
 MAX_VALUE_CHARACTERS = 2000

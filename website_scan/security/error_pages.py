@@ -6,8 +6,8 @@ The signatures do not match articles about debug pages.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from website_scan.dataclass import dataclass
 from website_scan.net.http.response import Response
 from website_scan.page.soft_404 import media_type
 

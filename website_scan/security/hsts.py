@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from website_scan.dataclass import dataclass
 from website_scan.net.http.response import Headers
 
 HEADER = "Strict-Transport-Security"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from website_scan.dataclass import dataclass
 from website_scan.security.evidence import TlsPeer
 
 RECORD = re.compile(r"(\d{1,5}) (\S{1,255})((?: .*)?)")

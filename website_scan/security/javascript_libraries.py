@@ -13,10 +13,10 @@ import functools
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from website_scan.dataclass import dataclass
 from website_scan.urls import Url
 
 DATA = Path(__file__).with_suffix(".json")

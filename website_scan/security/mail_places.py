@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
-from website_scan.dataclass import dataclass
 from website_scan.messages import excerpt
 from website_scan.places import Column, Identity, Place, as_written
 from website_scan.security.dkim import DkimKey

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
-from website_scan.dataclass import dataclass
 from website_scan.net.dnssec.answers import Security, SignedAnswer
 from website_scan.net.mail_servers import MailDialog
 from website_scan.net.smtp import MailState

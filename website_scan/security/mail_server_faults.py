@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
-from website_scan.dataclass import dataclass
 from website_scan.net.tls.trust import Distrust, Handshake
 from website_scan.security.mail_server_evidence import MailServer
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
 from website_scan.browser.evidence import MixedRequest
-from website_scan.dataclass import dataclass
 from website_scan.page.css import style_images, style_references
 from website_scan.page.evidence import Document
 from website_scan.page.markup import attribute, enclosing, is_plaintext, live, resolve

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from website_scan.dataclass import dataclass
 from website_scan.security.tag_list import SPACE
 
 MAX_AGE_S = 31_557_600

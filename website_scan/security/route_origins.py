@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-
-from website_scan.dataclass import dataclass
 
 MAX_PAYLOADS = 2_000
 MAX_AS_NUMBER = 2**32 - 1

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from website_scan.dataclass import dataclass
 from website_scan.net.http.response import Response
 from website_scan.page.registrable_domain import site_of
 from website_scan.page.soft_404 import media_type

@@ -11,10 +11,8 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
-
-from website_scan.dataclass import dataclass
 
 # Limits on look-ups, look-ups without an answer, and mail servers of a term (RFC 7208, section 4.6.4).
 MAX_LOOKUPS = 10

@@ -6,8 +6,8 @@ RFC 7208, section 4.6.4.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from website_scan.dataclass import dataclass
 from website_scan.security.spf import (
     MAX_LOOKUPS,
     MAX_MX_HOSTS,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from website_scan.dataclass import dataclass
+from dataclasses import dataclass
+
 from website_scan.net.http.response import Response
 from website_scan.page.evidence import Document, Page
 

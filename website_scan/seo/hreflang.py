@@ -8,11 +8,11 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from website_scan.crawl.link_relations import RelatedLink, related_links
 from website_scan.crawl.sitemap_entries import SitemapEntries
 from website_scan.crawl.sitemaps import Sitemaps
-from website_scan.dataclass import dataclass
 from website_scan.page.evidence import Document, Page
 from website_scan.urls import normal_form
 

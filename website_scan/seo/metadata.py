@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
 from website_scan.crawl.indexing import addressed_crawler
-from website_scan.dataclass import dataclass
 from website_scan.page.evidence import Document
 from website_scan.page.markup import attribute, enclosing, live
 

@@ -6,12 +6,11 @@ Its items become nodes like those of JSON-LD.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from selectolax.lexbor import LexborNode
 
-from website_scan.dataclass import dataclass
 from website_scan.page.evidence import Document
 from website_scan.page.markup import attribute, live, select
 from website_scan.seo.structured_data import (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from website_scan.dataclass import dataclass
 from website_scan.messages import excerpt
 from website_scan.net.http.response import Response
 from website_scan.places import Place, PlaceUrl, Status

@@ -9,11 +9,10 @@ import functools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from website_scan.dataclass import dataclass
 from website_scan.messages import excerpt
 from website_scan.page.evidence import Document
 from website_scan.page.markup import attribute, live

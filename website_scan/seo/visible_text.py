@@ -6,10 +6,10 @@ The module also detects "page not found" messages.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.names import accessible_name, shown_text
-from website_scan.dataclass import dataclass
 from website_scan.page.markup import live
 from website_scan.seo.metadata import titles
 

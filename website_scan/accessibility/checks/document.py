@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from selectolax.lexbor import LexborNode
@@ -30,7 +31,6 @@ from website_scan.accessibility.wcag import (
 )
 from website_scan.accessibility.wording import faulty
 from website_scan.catalogue import Category, check
-from website_scan.dataclass import dataclass
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, set_values
 from website_scan.page.evidence import Document, Page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from selectolax.lexbor import LexborNode
@@ -13,7 +14,6 @@ from website_scan.accessibility.verdicts import places
 from website_scan.accessibility.wcag import ERROR_IDENTIFICATION, FOCUS_ORDER, KEYBOARD, STATUS_MESSAGES
 from website_scan.browser.journey.judged import ExecutedStep, JourneyState
 from website_scan.catalogue import Category, check
-from website_scan.dataclass import dataclass
 from website_scan.findings import HIGH, MEDIUM, NotApplicable
 from website_scan.journeys.journey import Change, Click, Hover, KeyDown
 from website_scan.journeys.words import step_in_words

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, ClassVar
 
@@ -27,7 +28,6 @@ from website_scan.accessibility.wcag import BEST_PRACTICE, BYPASS_BLOCKS, KEYBOA
 from website_scan.accessibility.wording import faulty
 from website_scan.browser.evidence import AxeReport
 from website_scan.catalogue import Category, check
-from website_scan.dataclass import dataclass
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.outcomes import Pass, Review, Verdict, outcome
 from website_scan.page.markup import attribute, live

@@ -6,6 +6,7 @@ WAI-ARIA 1.2, section 5.3.4. Landmarks, and the content that must be inside one,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
@@ -18,7 +19,6 @@ from website_scan.accessibility.roles import sole_role
 from website_scan.accessibility.structure.skip_links import SkipLinks
 from website_scan.accessibility.verdicts import Faults, places
 from website_scan.accessibility.wcag import BEST_PRACTICE
-from website_scan.dataclass import dataclass
 from website_scan.findings import NotApplicable
 from website_scan.outcomes import Pass, Verdict, Warn
 from website_scan.page.markup import attribute, elements, select, texts

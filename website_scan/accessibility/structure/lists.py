@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
@@ -15,7 +16,6 @@ from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.roles import sole_role
 from website_scan.accessibility.verdicts import Faults
 from website_scan.accessibility.wai_aria import ROLES_WITH_OTHER_ITEMS
-from website_scan.dataclass import dataclass
 from website_scan.page.markup import attribute, elements, texts
 
 # Template placeholder, such as `{{ item }}`, that a script replaces.

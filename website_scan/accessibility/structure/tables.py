@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
@@ -17,7 +18,6 @@ from website_scan.accessibility.languages import TAGS_WITH_VISUAL_CONTENT
 from website_scan.accessibility.names import has_aria_name, label_text
 from website_scan.accessibility.roles import is_focusable, sole_role
 from website_scan.accessibility.verdicts import Faults
-from website_scan.dataclass import dataclass
 from website_scan.page.markup import MAX_NODES, attribute, elements, select
 
 # Limit of grid positions in all tables of a page.

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.styles.selectors import Selector, resolve_nested, specificity, split_selectors
-from website_scan.dataclass import dataclass
 from website_scan.page.css import MAX_SELECTORS, SIMPLE, Allowance, Compound, declarations, last_compounds, rules
 from website_scan.page.evidence import Document
 from website_scan.page.markup import attribute, live

@@ -7,10 +7,10 @@ itself, because lexbor's own matching of combinators takes forever on malicious 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
-from website_scan.dataclass import dataclass
 from website_scan.page.css import MAX_SELECTORS, PARENTHESES
 from website_scan.page.markup import select
 

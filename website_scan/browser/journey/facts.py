@@ -9,6 +9,7 @@ import re
 import secrets as random
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from website_scan.browser.devtools import ProtocolError, Session
@@ -16,7 +17,6 @@ from website_scan.browser.injected_scripts import read_script
 from website_scan.browser.journey.finder import Element
 from website_scan.browser.journey.secrets import SecretMask
 from website_scan.browser.journey.worlds import GROUP, Handle, ScriptFailed, World
-from website_scan.dataclass import dataclass
 from website_scan.journeys.walk import (
     Cookie,
     Focus,

@@ -6,10 +6,10 @@ import asyncio
 import difflib
 import time
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from website_scan.browser.devtools import CLOSED, ProtocolError
-from website_scan.dataclass import dataclass
 from website_scan.journeys.journey import ElementTarget, Selector, SelectorKind
 
 T = TypeVar("T")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from website_scan.browser.devtools import ProtocolError, Target
@@ -20,7 +21,6 @@ from website_scan.browser.journey.failures import (
 )
 from website_scan.browser.journey.names import find_written, named_nodes, with_roles
 from website_scan.browser.journey.worlds import FrameNode, Frames, Handle, ScriptFailed, World
-from website_scan.dataclass import dataclass
 from website_scan.journeys.journey import ElementTarget, Selector, SelectorKind, SelectorPart
 from website_scan.journeys.targets import written_name
 

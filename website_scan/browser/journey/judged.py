@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from website_scan.browser.journey.result import State, Walk
-from website_scan.dataclass import dataclass
 from website_scan.journeys.journey import PLACEHOLDER, Change, Journey, Step
 from website_scan.journeys.walk import Cookie, StepResult
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from website_scan.dataclass import dataclass
+from dataclasses import dataclass
 
 MODIFIERS = {"Alt": 1, "Control": 2, "Meta": 4, "Shift": 8}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from website_scan.browser.devtools import CLOSED, ProtocolError, Session
 from website_scan.browser.journey.activity import PageActivity
@@ -17,7 +17,6 @@ from website_scan.browser.journey.failures import Deadline
 from website_scan.browser.journey.request import WalkRequest
 from website_scan.browser.journey.secrets import SecretMask
 from website_scan.browser.visit import chrome_user_agent
-from website_scan.dataclass import dataclass
 from website_scan.journeys.journey import Click, KeyDown, Navigate, SelectorKind, Step
 from website_scan.journeys.walk import Focus, KeyboardReach, LogOut, NotTested, PageAnswer
 from website_scan.net.errors import NetError

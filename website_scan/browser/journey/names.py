@@ -7,12 +7,11 @@ written one is used if it is the only one, because “Loan” may mean “Loans�
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from website_scan.browser.journey.failures import MAX_NAME_CHARS, ROLES_OF_TEXT
 from website_scan.browser.journey.worlds import Handle, World
-from website_scan.dataclass import dataclass
 from website_scan.journeys.journey import ElementTarget, SelectorKind, SelectorPart
 
 MAX_MATCHES = 50

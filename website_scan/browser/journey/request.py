@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from website_scan.browser.devices import DESKTOP, Device
 from website_scan.browser.visit import Part, Visit
-from website_scan.dataclass import dataclass
 from website_scan.journeys.journey import MAX_DURATION_S, MAX_STATES, Journey, JourneyRefused, Navigate, SetViewport
 from website_scan.net.budget import Limits
 from website_scan.net.credentials import OriginCredentials

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from website_scan.browser.evidence import BrowserLoad
-from website_scan.dataclass import dataclass
 from website_scan.journeys.journey import Journey, Judge, StateRule
 from website_scan.journeys.walk import (
     Cookie,

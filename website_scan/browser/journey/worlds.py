@@ -7,12 +7,12 @@ that they observe every document from its beginning.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from website_scan.browser.devtools import ProtocolError, Target
 from website_scan.browser.injected_scripts import read_script
-from website_scan.dataclass import dataclass
 
 WORLD = "scan-journey"
 SCRIPTS = ("base", "elements", "fields", "observers", "appeared", "keyboard")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from website_scan.command.gate import CommandReport, outcome_name
 from website_scan.command.terminal import printable
-from website_scan.dataclass import dataclass
 from website_scan.findings import ScanType
 from website_scan.messages import counted
 from website_scan.report.browserless import MEANING_WITHOUT_BROWSER

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from website_scan.command.errors import WrongUsage
 from website_scan.command.init.quoting import shell_word
 from website_scan.command.init.site import RecognizedSite
 from website_scan.command.pages import SYNTAX, canonical_pages
-from website_scan.dataclass import dataclass
 from website_scan.net.addresses import loopback_addresses
 from website_scan.net.errors import Blocked
 from website_scan.net.targets import parse_target

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from website_scan.command.init.folder import SetupFolder
-from website_scan.dataclass import dataclass
 
 PACKAGE = "package.json"
 # Folders that builds commonly write, if the generator is not known.

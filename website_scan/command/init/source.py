@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 
-from website_scan.dataclass import dataclass
 from website_scan.written_urls import split_url
 
 DISTRIBUTION = "website-scan"

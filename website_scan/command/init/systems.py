@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 from website_scan.command.init.folder import SetupFolder
-from website_scan.dataclass import dataclass
 from website_scan.written_urls import written_host
 
 GITHUB = "GitHub Actions"

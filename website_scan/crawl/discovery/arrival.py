@@ -6,10 +6,10 @@ This module also finds the pages that the URL links to.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from website_scan.crawl.discovery.addresses import Site, has_file_extension, identity
 from website_scan.crawl.discovery.markup import Markup, read_markup
-from website_scan.dataclass import dataclass
 from website_scan.net.targets import Target
 from website_scan.page.evidence import Page
 

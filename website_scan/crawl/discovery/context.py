@@ -6,11 +6,11 @@ The reader is for sitemaps.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from website_scan.crawl.discovery.addresses import Site
 from website_scan.crawl.discovery.effort import Effort, Pace
 from website_scan.crawl.discovery.pages import PageList
-from website_scan.dataclass import dataclass
 from website_scan.net.client import Network
 
 

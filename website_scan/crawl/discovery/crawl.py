@@ -10,7 +10,7 @@ from __future__ import annotations
 import concurrent.futures
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from website_scan.crawl.discovery.addresses import identity
 from website_scan.crawl.discovery.context import CrawlContext
@@ -18,7 +18,6 @@ from website_scan.crawl.discovery.markup import Markup, read_markup
 from website_scan.crawl.discovery.mazes import CrawlerTraps, shape
 from website_scan.crawl.discovery.pages import Admission
 from website_scan.crawl.links import sampled
-from website_scan.dataclass import dataclass
 from website_scan.messages import counted, excerpt
 from website_scan.net.errors import BudgetExceeded, NetError
 from website_scan.net.http.redirects import REDIRECTS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from website_scan.crawl.discovery.addresses import Site
 from website_scan.crawl.discovery.context import CrawlContext
@@ -14,7 +15,6 @@ from website_scan.crawl.discovery.patterns import Patterns
 from website_scan.crawl.discovery.sitemaps import SitemapReader
 from website_scan.crawl.robots import CrawlerRules, decide, product_token
 from website_scan.crawl.robots_file import RobotsFile, load_robots
-from website_scan.dataclass import dataclass
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType
 from website_scan.messages import counted

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from website_scan.crawl.canonicals import is_front_page, is_root_url, read_canonicals
 from website_scan.crawl.indexing import ALL_CRAWLERS, read_indexing_rules
 from website_scan.crawl.links import may_change_state, read_links
-from website_scan.dataclass import dataclass
 from website_scan.page.evidence import Page
 from website_scan.page.fetch import parse_document
 from website_scan.page.meta import refresh

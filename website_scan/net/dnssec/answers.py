@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-
-from website_scan.dataclass import dataclass
 
 
 class Security(StrEnum):

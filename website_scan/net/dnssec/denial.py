@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from enum import Enum
 
 import dns.dnssec
@@ -13,7 +14,6 @@ import dns.rrset
 from dns.rdtypes.ANY.NSEC import NSEC
 from dns.rdtypes.ANY.NSEC3 import NSEC3
 
-from website_scan.dataclass import dataclass
 from website_scan.net.dnssec.answers import Nsec3
 
 # Validating resolvers do not compute more (RFC 9276, section 3.2). Each name needs this many hashes and one more.

@@ -10,10 +10,9 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from website_scan.dataclass import dataclass
 from website_scan.net.errors import TimedOut
 from website_scan.net.http.request import Request
 from website_scan.net.http.response import Response

@@ -9,9 +9,9 @@ from __future__ import annotations
 import http.client
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from website_scan.dataclass import dataclass
 from website_scan.net.errors import BadResponse, Http2Only
 from website_scan.net.http.response import Headers
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from website_scan.dataclass import dataclass
 from website_scan.net.targets import Target
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
-
-from website_scan.dataclass import dataclass
 
 
 @dataclass(frozen=True)

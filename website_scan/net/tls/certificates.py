@@ -6,9 +6,9 @@ The module also matches host names.
 from __future__ import annotations
 
 import ipaddress
+from dataclasses import dataclass
 from datetime import datetime
 
-from website_scan.dataclass import dataclass
 from website_scan.net.errors import TlsFailed
 
 # Minimum length of public keys (RFC 9325, section 4.5).

@@ -10,8 +10,8 @@ import hashlib
 import secrets
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from website_scan.dataclass import dataclass
 from website_scan.net.errors import TlsFailed
 from website_scan.net.tls.ciphers import TlsVersion
 

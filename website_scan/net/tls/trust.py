@@ -5,9 +5,9 @@ It has the server's certificates and the verdict on their chain.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 
-from website_scan.dataclass import dataclass
 from website_scan.net.tls.certificates import Certificate
 from website_scan.net.tls.ciphers import TlsVersion
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from website_scan.addresses import normal_address
 from website_scan.catalogue import Category, check
-from website_scan.dataclass import dataclass
 from website_scan.findings import HIGH, LOW, MEDIUM
 from website_scan.messages import KIB, counted, cut, document_thresholds, excerpt, size
 from website_scan.outcomes import Fail, Pass, Verdict, Warn, judge_by_limits, outcome

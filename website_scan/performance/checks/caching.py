@@ -6,10 +6,10 @@ Files of other sites are listed, but not judged, because the owner cannot set th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
 from website_scan.catalogue import Category, check
-from website_scan.dataclass import dataclass
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import KIB, cut, document_thresholds, excerpt, size
 from website_scan.outcomes import Pass, Verdict, Warn, judge_by_limits

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from website_scan.browser.evidence import BrowserLoad, Coverage, LoadedRequest
 from website_scan.catalogue import Category, States, check
-from website_scan.dataclass import dataclass
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable, Server
 from website_scan.messages import KIB, cut, document_thresholds, excerpt, size
 from website_scan.outcomes import Fail, Fix, Pass, Verdict, Warn, judge_by_limits

@@ -6,13 +6,13 @@ They judge content, standards mode and script errors.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.browser.shown_content import ShownContent
 from website_scan.browser.unshown import FIX, JUDGED, OUTCOMES, judge_shown_content
 from website_scan.catalogue import Category, States, check
-from website_scan.dataclass import dataclass
 from website_scan.findings import CRITICAL, LOW, NotApplicable
 from website_scan.messages import excerpt
 from website_scan.outcomes import Pass, Verdict, Warn

@@ -7,10 +7,10 @@ of other fonts is unknown.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from website_scan.catalogue import Category, check
-from website_scan.dataclass import dataclass
 from website_scan.findings import LOW, MEDIUM, NotApplicable
 from website_scan.messages import cut, document_thresholds, excerpt
 from website_scan.outcomes import Fail, Pass, Verdict, Warn, judge_by_limits

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from selectolax.lexbor import LexborNode
@@ -10,7 +11,6 @@ from selectolax.lexbor import LexborNode
 from website_scan.addresses import normal_address
 from website_scan.browser.evidence import BrowserLoad, Layout
 from website_scan.catalogue import Category, States, check
-from website_scan.dataclass import dataclass
 from website_scan.elements import element
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import KIB, cut, document_thresholds, excerpt, size

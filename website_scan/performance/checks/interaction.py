@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, NamedTuple
 
 from website_scan.browser.journey.judged import ExecutedStep, JourneyState
 from website_scan.browser.stability import was_starved
 from website_scan.catalogue import Category, check
-from website_scan.dataclass import dataclass
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.journeys.walk import Interaction
 from website_scan.journeys.words import step_in_words

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, NamedTuple
 
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.browser.stability import LONG_TASK_S, was_starved
 from website_scan.browser.visit import BrowserFailed
 from website_scan.catalogue import Category, States, check
-from website_scan.dataclass import dataclass
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import document_curve_thresholds, document_thresholds, excerpt
 from website_scan.outcomes import Fail, Note, Pass, Verdict, Warn, beyond, judge_by_limits, outcome

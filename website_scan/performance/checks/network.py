@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from website_scan.catalogue import Category, check
-from website_scan.dataclass import dataclass
 from website_scan.findings import LOW, MEDIUM, NotApplicable, Server
 from website_scan.messages import KB, counted, cut, document_thresholds, excerpt, size
 from website_scan.outcomes import Fail, Fix, Pass, Verdict, judge_by_limits

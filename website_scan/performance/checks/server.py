@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import statistics
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self, TypedDict
 
 from website_scan.catalogue import Category, States, check
-from website_scan.dataclass import dataclass
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import cut, document_thresholds, excerpt
 from website_scan.outcomes import Fail, Pass, Verdict, Warn, judge_by_limits, outcome

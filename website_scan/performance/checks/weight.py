@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, ClassVar
 
 from website_scan.catalogue import Category, check
-from website_scan.dataclass import dataclass
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import KB, cut, document_thresholds, excerpt, size
 from website_scan.outcomes import Pass, Verdict, Warn, judge_by_limits, outcome

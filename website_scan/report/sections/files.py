@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from website_scan.dataclass import dataclass
 from website_scan.places import BYTES, Column
 from website_scan.report.places import rows_of
 from website_scan.report.sections.headers import HeaderCheck

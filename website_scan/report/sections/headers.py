@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from website_scan.dataclass import dataclass
 from website_scan.priority import STATUS_RANK
 from website_scan.report.places import rows_of
 from website_scan.report_json import ExportedCheck

@@ -6,9 +6,9 @@ They show the findings about each directive.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from website_scan.dataclass import dataclass
 from website_scan.report.sections.headers import HeaderCheck
 from website_scan.report_json import ExportedCheck, ExportedFinding
 from website_scan.stored_data import StoredPolicy

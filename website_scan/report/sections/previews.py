@@ -6,9 +6,9 @@ They are made from texts that the scan has stored.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from urllib.parse import unquote
 
-from website_scan.dataclass import dataclass
 from website_scan.messages import plain
 from website_scan.report_json import ExportedCheck
 from website_scan.stored_data import StoredSearchResult, StoredSharedLink

@@ -6,9 +6,9 @@ They are made from stored exhibits and check details.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
-from website_scan.dataclass import dataclass
 from website_scan.json_types import JsonValue
 from website_scan.priority import priority_of
 from website_scan.report.sections.files import FaultyFile, faulty_files

@@ -6,9 +6,9 @@ Bruls et al., Squarified Treemaps.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
-from website_scan.dataclass import dataclass
 from website_scan.messages import size
 from website_scan.stored_data import StoredWeight
 

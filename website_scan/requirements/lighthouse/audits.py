@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from website_scan.dataclass import dataclass
 from website_scan.requirements.model import BytesRule, Condition, FileKind, Metric, MetricRule
 
 FOLDER = Path(__file__).parent

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from website_scan.dataclass import dataclass
 from website_scan.findings import HIGH, LOW, ScanType
 from website_scan.requirements.model import (
     MAX_NAME_CHARACTERS,

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
 from selectolax.lexbor import LexborNode
 
 from website_scan.catalogue import Category, States, check
-from website_scan.dataclass import dataclass
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import excerpt, some
 from website_scan.outcomes import Fail, Pass, Verdict, Warn, outcome

@@ -6,10 +6,10 @@ They keep others from reading, sending or replacing cookies.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
 from website_scan.catalogue import Category, check
-from website_scan.dataclass import dataclass
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import excerpt
 from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, Warn, outcome

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
 from selectolax.lexbor import LexborNode
 
 from website_scan.catalogue import Category, check
-from website_scan.dataclass import dataclass
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable, Server
 from website_scan.messages import excerpt
 from website_scan.outcomes import CategoryFail, Fail, Fix, Language, Note, Pass, Verdict, Warn, outcome

@@ -5,12 +5,12 @@ from __future__ import annotations
 import html
 import itertools
 import re
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 from urllib.parse import unquote
 
 from website_scan.addresses import normal_address
 from website_scan.catalogue import Category, check
-from website_scan.dataclass import dataclass
 from website_scan.findings import HIGH, LOW, MEDIUM, Server
 from website_scan.messages import cut, excerpt
 from website_scan.net.http.response import Response

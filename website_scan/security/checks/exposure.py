@@ -6,11 +6,11 @@ The content identifies the files.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
 from website_scan.addresses import normal_address
 from website_scan.catalogue import Category, check
-from website_scan.dataclass import dataclass
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable, Server
 from website_scan.messages import counted, excerpt, size
 from website_scan.net.errors import NetError

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
 from website_scan.catalogue import Category, check
-from website_scan.dataclass import dataclass
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import excerpt
 from website_scan.net.targets import Target

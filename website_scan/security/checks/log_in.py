@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from website_scan.browser.journey.judged import JourneyState
 from website_scan.catalogue import Category, check
-from website_scan.dataclass import dataclass
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.journeys.walk import Cookie, NotTested, PageAnswer
 from website_scan.messages import excerpt

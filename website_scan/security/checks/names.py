@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from ipaddress import ip_network
 from typing import Annotated, ClassVar
 
 from website_scan.catalogue import Category, check
-from website_scan.dataclass import dataclass
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import excerpt, some
 from website_scan.outcomes import Fail, Fix, Language, Pass, Review, Verdict, Warn, outcome

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from website_scan.addresses import normal_address
 from website_scan.browser.evidence import MixedRequests
 from website_scan.catalogue import Category, check
-from website_scan.dataclass import dataclass
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import excerpt
 from website_scan.net.targets import Target

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
 from website_scan.catalogue import Category, check
@@ -12,7 +13,6 @@ from website_scan.crawl.robots import GOOGLEBOT, Fault, decide
 from website_scan.crawl.robots import MAX_BYTES as ROBOTS_MAX_BYTES
 from website_scan.crawl.robots_file import RobotsFile
 from website_scan.crawl.sitemaps import HTML, MAX_BYTES, MAX_URLS, Sitemap, SitemapFile, SitemapKind, Sitemaps
-from website_scan.dataclass import dataclass
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import clause, counted, cut, excerpt, size
 from website_scan.net.errors import NetError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
 from website_scan.accessibility.document import AccessibleDocument
@@ -13,7 +14,6 @@ from website_scan.crawl.indexing import SEARCH_ENGINES, IndexingRule, IndexingRu
 from website_scan.crawl.link_relations import ELEMENT, RelatedLink
 from website_scan.crawl.robots import GOOGLEBOT, Decision, blocked_search_engines, decide
 from website_scan.crawl.robots_file import RobotsFile
-from website_scan.dataclass import dataclass
 from website_scan.elements import element
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import excerpt

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from website_scan.catalogue import Category, check
 from website_scan.crawl.canonicals import Canonicals
 from website_scan.crawl.sitemaps import Sitemaps
-from website_scan.dataclass import dataclass
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import clause, cut, excerpt
 from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, Warn

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, NotRequired, Self, TypedDict
 
 from selectolax.lexbor import LexborNode
@@ -21,7 +22,6 @@ from website_scan.crawl.links import (
     local_addresses,
     may_change_state,
 )
-from website_scan.dataclass import dataclass
 from website_scan.elements import element
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import cut, excerpt

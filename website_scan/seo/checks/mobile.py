@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from website_scan.browser.evidence import Rendered
 from website_scan.catalogue import Category, States, check
-from website_scan.dataclass import dataclass
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import excerpt
 from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, Warn

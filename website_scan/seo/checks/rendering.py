@@ -5,6 +5,7 @@ Search engines index these late or not at all.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from website_scan.accessibility.document import AccessibleDocument
@@ -13,7 +14,6 @@ from website_scan.catalogue import Category, States, check
 from website_scan.crawl.canonicals import Canonicals, read_canonicals
 from website_scan.crawl.indexing import ALL_CRAWLERS, IndexingRules, read_indexing_rules
 from website_scan.crawl.robots import GOOGLEBOT
-from website_scan.dataclass import dataclass
 from website_scan.findings import HIGH, MEDIUM, NotApplicable
 from website_scan.messages import cut, excerpt
 from website_scan.outcomes import Fail, Pass, Verdict, Warn

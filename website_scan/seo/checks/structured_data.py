@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from website_scan.catalogue import Category, check
-from website_scan.dataclass import dataclass
 from website_scan.findings import HIGH, MEDIUM, NotApplicable
 from website_scan.messages import excerpt
 from website_scan.outcomes import Fail, Pass, Verdict, Warn
