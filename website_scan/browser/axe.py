@@ -34,7 +34,9 @@ MIN_FRAME_S = 0.5
 REJUDGE_MS = 1_500
 # Original and replacement code of axe-core. `isOffscreen` and `getOverflowHiddenAncestors` ask axe_reach.js first.
 # `isInTextBlock` ignores scripts, style sheets and hidden elements, which are no text around a link or button.
-# `convertSelector` parses a selector once, and not again for every element that it is compared with.
+# `convertSelector` parses a selector once, and not again for every element that it is compared with. `memoize`, the
+# private fields of `Color` and `getSelectorData` use axe_memory.js. `traverse` walks through a table in a loop, because
+# its recursion fails on thousands of rows.
 PATCHES = (
     (",Ts=Ns,", ",Ts=function(e){return globalThis.__clippingAncestors?.(e)??Ns(e)},"),
     (
@@ -45,6 +47,21 @@ PATCHES = (
         "function gu(e){e=su.parse(e);return hu(e.selectors||[e])}",
         "function gu(t){var n=gu.known??=new Map,r=n.get(t);if(!r){var e=su.parse(t);r=hu(e.selectors||[e]);"
         "n.size<2e3&&n.set(t,r)}return r}",
+    ),
+    ("e=(0,so.default)(e),axe._memoizedFns", "e=globalThis.__memoize(e,so.default),axe._memoizedFns"),
+    (
+        "(Se=new WeakMap,_e=new WeakMap,Me=new WeakMap,Pe=new WeakMap,Ie=new WeakMap,Be=new WeakMap,je=new WeakSet,",
+        "([Se,_e,Me,Pe,Ie,Be,je]=Array.from({length:7},()=>new globalThis.__PrivateField),",
+    ),
+    (
+        "function Ul(e){for(",
+        "function Ul(e){return globalThis.__countLater(()=>countForSelectors(e))}function countForSelectors(e){for(",
+    ),
+    (
+        'return function e(t,n,r,a){var o,i=r[n.y]?r[n.y][n.x]:void 0;return i?"function"==typeof a&&!0===(o=a(i,n,r))?'
+        "[i]:((o=e(t,{x:n.x+t.x,y:n.y+t.y},r,a)).unshift(i),o):[]}(e,{x:t.x+e.x,y:t.y+e.y},n,r)}",
+        "for(var o=[],a={x:t.x+e.x,y:t.y+e.y},i;i=n[a.y]&&n[a.y][a.x];a={x:a.x+e.x,y:a.y+e.y})"
+        'if(o.push(i),"function"==typeof r&&!0===r(i,a,n))break;return o}',
     ),
     ('!(n||"none"===e.style.display', '!(n||!axe.commons.dom.isVisibleOnScreen(e)||"none"===e.style.display'),
 )
@@ -85,12 +102,12 @@ PRELOAD = {"preload": {"assets": ["cssom"], "timeout": 2_000}}
 
 @cache
 def axe_source() -> str:
-    """Return the source of the installed axe-core with `PATCHES`."""
+    """Return the source of the installed axe-core with `PATCHES`, after that of axe_memory.js."""
     source = (resources.files("axe_playwright_python") / "axe.min.js").read_text("utf-8")
     for original, patched in PATCHES:
         assert source.count(original) == 1, f"axe-core has changed: {original}"
         source = source.replace(original, patched)
-    return source
+    return f"{read_script('axe_memory.js')};\n{source}"
 
 
 def _corrected_axe_source() -> str:

@@ -5,7 +5,7 @@
 (() => {
   const {getTextElementStack, getVisibleChildTextRects, isVisibleOnScreen} = axe.commons.dom;
   const {Color, incompleteData} = axe.commons.color;
-  const {hasUnicode, visibleVirtual} = axe.commons.text;
+  const {hasUnicode, removeUnicode, sanitize, visibleVirtual} = axe.commons.text;
   const {getNodeFromTree} = axe.utils;
   const CHECK = axe._audit.checks['color-contrast'];
   const GRAPHICS = new Set(['CANVAS', 'IFRAME', 'IMG', 'OBJECT', 'SVG', 'VIDEO']);
@@ -158,11 +158,14 @@
     return isRead && !(isSolid && getComputedStyle(node).textShadow === 'none') ? null : parts.join();
   };
 
+  // axe-core does not judge emojis, and decides the same of other signs, such as €, if there is no other text.
+  const hasOnlySigns = (text) =>
+    !ASCII.test(text) && hasUnicode(text, {nonBmp: true}) && sanitize(removeUnicode(text, {nonBmp: true})) === '';
   const computeKey = (virtual) => {
     const {actualNode: node} = virtual;
     if (!isVisibleOnScreen(virtual)) return null;
     const text = visibleVirtual(virtual, false, true);
-    if (text.length === 1 || (!ASCII.test(text) && hasUnicode(text, {nonBmp: true}))) return null;
+    if (text.length === 1 || hasOnlySigns(text)) return null;
     const {width, height} = virtual.boundingClientRect;
     const {pseudoSizeThreshold = 0.25} = CHECK.options;
     if (!(largestPseudoArea(virtual) <= width * height * pseudoSizeThreshold)) return null;

@@ -57,6 +57,7 @@ PAIRS = {
     "<p style='background: #fff; isolation: isolate'>Green tea</p>"
     "<p style='background: #fff; mix-blend-mode: multiply'>Black tea</p></div>",
     "one-letter": "<p style='color: #999'>Green tea</p><p style='color: #999'>B</p>",
+    "only-signs": "<p style='color: #999'>5 €</p><p style='color: #999'>€ €</p>",
     "covered": f"{GROUND}Green tea</p><div style='position: relative'>{GROUND}Black tea</p>"
     "<div style='position: absolute; inset: 0; background: #eee'></div></div>",
     "outside": f"{GROUND}Tea</p><p style='background: #fff; color: #767676; width: 20px; white-space: nowrap'>Tea</p>",
@@ -127,6 +128,7 @@ FAULTS = {
     "opacity": ("numberOf([image, backgroundColor, opacity, mixBlendMode]", "numberOf([image, backgroundColor]"),
     "blend-mode": ("numberOf([image, backgroundColor, opacity, mixBlendMode]", "numberOf([image, backgroundColor]"),
     "one-letter": ("text.length === 1 || ", ""),
+    "only-signs": (" || hasOnlySigns(text)", ""),
     "pseudo-element": ("pseudoAreas.set(node, Math.max(own, ", "pseudoAreas.set(node, Math.max(0, "),
     "outside": ("!surrounds(element, rects)", "false"),
 }
