@@ -65,6 +65,7 @@ def _create_frozen(cls: type) -> Any:
     }
     for name in methods.keys() - defined:
         setattr(created, name, methods[name])
+        setattr(cls, name, methods[name])  # The class without slots remains a subclass until it is collected.
     return created
 
 

@@ -145,6 +145,19 @@ def test_frozen_dataclass_can_have_subclasses_of_both_kinds(decorator: Any) -> N
         assert hash(figure(1, "s")) == hash((1, "s"))
 
 
+class Base:
+    """Base class that knows its subclasses."""
+
+
+@pytest.mark.parametrize("decorator", [dataclass, dataclasses.dataclass], ids=["ours", "standard"])
+def test_class_without_slots_can_be_used_until_it_is_collected(decorator: Any) -> None:
+    original = type("Figure", (Base,), {"__annotations__": {"value": "int"}})
+    created = decorator(frozen=True, slots=True)(original)
+    for kind in (original, created):
+        assert kind(1) == kind(value=1) != kind(2)
+        assert repr(kind(1)) == "Figure(value=1)"
+
+
 @dataclass(frozen=True, slots=True)
 class Stored:
     """Class that pickle can import."""
