@@ -20,10 +20,10 @@ def test_processor_time_includes_children_that_have_just_ended() -> None:
     with subprocess.Popen([sys.executable, "-c", BURN]) as child:
         # The child becomes a zombie, which is not reaped yet.
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-        assert cpu_s(root) - start_s >= 0.3
+        assert cpu_s(root) - start_s > 0.25  # The kernel counts in ticks of 0.01 seconds.
         assert child.pid in {process.pid for process in process_tree(root)}
         assert memory_mib(root) > 1
-    assert cpu_s(root) - start_s >= 0.3
+    assert cpu_s(root) - start_s > 0.25  # The kernel counts in ticks of 0.01 seconds.
 
 
 def test_scheduled_time_is_that_of_the_process() -> None:
