@@ -1,7 +1,7 @@
 """Benchmark how the cost of a scan, of pages and of API calls grows with the number of stored scans.
 
 An organization of each size is measured in a database that has the scans of all smaller ones. Processor time is that of
-the application and of its PostgreSQL process. The largest organization needs 2.5 kB of disk space for each scan.
+the application and of its PostgreSQL process. The largest organization needs 1 kB of disk space for each scan.
 """
 
 from __future__ import annotations
