@@ -41,7 +41,7 @@ class Cost:
 
 
 def measure(table: Table, share: float) -> None:
-    columns = ("CPU ms", "requests", "connections", "DNS queries", "kB")
+    columns = ("CPU ms", "requests", "connections", "DNS queries", "received kB")
     rounds = max(1, round(MAX_SCANS * share))
     costs: dict[Categories | None, list[Cost]] = {categories: [] for categories in CHOICES}
     for site in SITES:

@@ -50,6 +50,11 @@ SECTIONS = {
         "CPU ratio",
         "request ratio",
     ),
+    "chosen categories": (
+        "categories",
+        "a scan of one of 20 typical sites, mean",
+        *("CPU ms", "requests", "connections", "DNS queries", "received kB"),
+    ),
     "a page of an audit": ("audits", "a page of an audit", "CPU ms", "ratio"),
     "servers of an audit": ("audits", "a page of an audit: servers", "commits", "rows read", "Redis commands"),
     "requests of an audit": ("audits", "requests of an audit", "requests"),
