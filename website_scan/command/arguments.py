@@ -358,5 +358,5 @@ def _add_gate(group: argparse._ArgumentGroup) -> None:
     add("--accept", action="append", metavar="NAME", help="outcome that passes: csp-present.missing")
     add("--no-plugins", action="store_true", help=argparse.SUPPRESS)
     add("--allow-login", action="store_true", default=None, help="log-in page instead of the page passes")
-    add("--baseline", type=Path, metavar="FILE", help="accepted findings: only new ones fail")
-    add("--write-baseline", type=Path, metavar="FILE", help="accept all current findings")
+    add("--baseline", type=Path, metavar="FILE", help="known findings, which pass; also --write-baseline")
+    add("--write-baseline", type=Path, metavar="FILE", help=argparse.SUPPRESS)
