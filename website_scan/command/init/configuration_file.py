@@ -38,6 +38,9 @@ PAGES = """\
 # Types of checks. Without this line, all four.
 # types = ["security", "performance", "accessibility", "seo"]
 
+# Categories of security to judge. Without this line, all ten.
+# categories = ["transport", "headers", "csp"]
+
 # Widths in pixels at which accessibility is judged.
 # widths = [412, 1440]
 
