@@ -575,7 +575,8 @@ def _open_page(page: Page, rendering: RenderedPages, name: str, action: Callable
     def fulfill_route(route: Route) -> None:
         url = urlsplit(route.request.url)
         path = url.path + (f"?{url.query}" if url.query else "")
-        if route.request.resource_type == "document":
+        # Some pages request themselves again until a result is there.
+        if route.request.resource_type == "document" or path == page_request.path:
             # Chromium logs error statuses, so every response has status 200.
             rendered_page = page_request if path == page_request.path else pages_by_path.get(path, page_request)
             route.fulfill(status=200, headers=dict(rendered_page.headers), body=rendered_page.body)
