@@ -48,8 +48,8 @@ def measure(table: Table, share: float) -> None:
         for categories, cost in _costs_of_site(site, rounds):
             costs[categories].append(cost)
     table.head(f"a scan of one of {len(SITES)} typical sites, mean", *columns)
-    for categories, found in costs.items():
-        table.row(", ".join(categories or ["whole security"]), *_mean(found))
+    for categories, measured in costs.items():
+        table.row(", ".join(categories or ["whole security"]), *_mean(measured))
 
 
 def _costs_of_site(site: TypicalSite, rounds: int) -> Iterator[tuple[Categories | None, Cost]]:
@@ -61,8 +61,8 @@ def _costs_of_site(site: TypicalSite, rounds: int) -> Iterator[tuple[Categories 
         for _ in range(rounds):
             for categories in CHOICES:
                 costs[categories].append(_scan(world, categories))
-    for categories, found in costs.items():
-        yield categories, Cost(*_mean(found))
+    for categories, measured in costs.items():
+        yield categories, Cost(*_mean(measured))
 
 
 def _scan(world: TypicalWorld, categories: Categories | None) -> Cost:

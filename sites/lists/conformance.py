@@ -11,20 +11,20 @@ import io
 from collections.abc import Mapping
 from typing import TypedDict
 
+from sites.lists.conformance_counts import criteria_by_check
 from sites.lists.snapshots import CheckFigures, check_statistics
 from sites.models import ListCount, ListResult, ListRun
-from sites.models.site_list import CriterionCounts, empty_conformance_counts
+from sites.models.site_list import CriterionCounts, empty_conformance_counts, empty_criterion_counts
 from sites.models.stored_json import RunId
 from website_scan.accessibility.standards import LEVELS, Standard, SuccessCriterion, required_criteria
 from website_scan.json_types import Count, component
 from website_scan.messages import agreeing, counted
-from website_scan.report.conformance import Result, criteria_of, references_by_check
+from website_scan.report.conformance import Result
 from website_scan.report.spreadsheets import cell
 
 TYPE = "accessibility"
 # Maximum number of checks of a criterion.
 MAX_CHECKS = 5
-NO_SITES: CriterionCounts = {"failed": 0, "to_review": 0, "first_failed": [], "first_to_review": []}
 
 
 @component("ListConformanceSite")
@@ -85,7 +85,7 @@ def conformance_of_snapshot(run: ListRun, standard: Standard, level: str, tag: s
     counts, numbers_by_check, scores = row.first() or (empty_conformance_counts(), {}, {})
     total = sum((scores or {}).values())
     checks = _checks_by_criterion(numbers_by_check)
-    numbers = [counts["criteria"].get(one.number, NO_SITES) for one in criteria]
+    numbers = [counts["criteria"].get(one.number, empty_criterion_counts()) for one in criteria]
     sites = _sites_by_result({id for row in numbers for id in _first_sites(row)})
     rows = [
         _criterion(
@@ -144,10 +144,10 @@ def _first_sites(numbers: CriterionCounts) -> list[int]:
 
 def _checks_by_criterion(counts: Mapping[str, list[int]]) -> dict[str, list[CheckFigures]]:
     """Return the numbers of sites by check, for each criterion."""
-    references = references_by_check()
+    criteria = criteria_by_check()
     checks: dict[str, list[CheckFigures]] = {}
-    for check in check_statistics({id: numbers for id, numbers in counts.items() if id in references}):
-        for number in criteria_of(references[check["check"]]):
+    for check in check_statistics({id: numbers for id, numbers in counts.items() if id in criteria}):
+        for number in criteria[check["check"]]:
             checks.setdefault(number, []).append(check)
     return checks
 

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from sites.models.site_list import ConformanceCounts, CriterionCounts
+from sites.models.site_list import ConformanceCounts, CriterionCounts, empty_criterion_counts
 from website_scan.accessibility.standards import LEVELS, Standard, required_criteria, success_criteria
 from website_scan.report.conformance import criteria_of, references_by_check
 
-# Maximum number of sites of a criterion whose results are named.
+# Maximum number of results that are stored for a criterion, as examples.
 MAX_SITES = 5
 
 
@@ -56,16 +56,16 @@ def add_site(counts: ConformanceCounts, result_id: int, site: SiteConformance) -
 
 
 def _row(counts: ConformanceCounts, number: str) -> CriterionCounts:
-    empty: CriterionCounts = {"failed": 0, "to_review": 0, "first_failed": [], "first_to_review": []}
-    return counts["criteria"].setdefault(number, empty)
+    return counts["criteria"].setdefault(number, empty_criterion_counts())
 
 
 def _criteria(checks: Iterable[str]) -> frozenset[str]:
-    return frozenset(number for check in checks for number in _criteria_by_check().get(check, ()))
+    return frozenset(number for check in checks for number in criteria_by_check().get(check, ()))
 
 
 @cache
-def _criteria_by_check() -> Mapping[str, frozenset[str]]:
+def criteria_by_check() -> Mapping[str, frozenset[str]]:
+    """Return the numbers of the success criteria of each accessibility check, by its ID."""
     known = success_criteria()
     return {
         check: frozenset(number for number in criteria_of(references) if number in known)

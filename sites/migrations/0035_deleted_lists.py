@@ -1,4 +1,4 @@
-"""Lists that are deleted and whose rows wait for their deletion."""
+"""Deletion time of large lists, which remain stored until the next night."""
 
 from django.db import migrations, models
 
@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
             "sitelist",
             "deleted_at",
             models.DateTimeField(
-                blank=True, editable=False, help_text="Of a large list whose rows are deleted at night.", null=True
+                blank=True, editable=False, help_text="A large list remains stored until the next night.", null=True
             ),
         ),
     ]

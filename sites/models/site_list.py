@@ -150,6 +150,11 @@ class CriterionCounts(TypedDict):
     first_to_review: list[int]
 
 
+def empty_criterion_counts() -> CriterionCounts:
+    """Return the statistics of a criterion that fails on no site and needs no review."""
+    return {"failed": 0, "to_review": 0, "first_failed": [], "first_to_review": []}
+
+
 class ConformanceCounts(TypedDict):
     """Statistics of a list run's accessibility scans, for all its sites or for the sites with one tag.
 
@@ -180,7 +185,7 @@ def new_share_id() -> str:
 
 
 class UndeletedLists(models.Manager["SiteList"]):
-    """Lists except those that are deleted and whose rows wait for their deletion."""
+    """Lists without the large ones that somebody has deleted, which remain stored until the next night."""
 
     def get_queryset(self) -> models.QuerySet[SiteList]:
         return super().get_queryset().filter(deleted_at=None)
@@ -223,7 +228,7 @@ class SiteList(WithCredentials, WithViewing, WithRequirements, WithCategories):
     )
     entries_count = models.PositiveIntegerField(default=0)
     deleted_at = models.DateTimeField(
-        null=True, blank=True, editable=False, help_text="Of a large list whose rows are deleted at night."
+        null=True, blank=True, editable=False, help_text="A large list remains stored until the next night."
     )
 
     objects = UndeletedLists()

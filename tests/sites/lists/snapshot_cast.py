@@ -11,13 +11,14 @@ from typing import Any
 from django.utils import timezone
 
 from sites.lists.conformance_counts import SiteConformance, add_site
+from sites.lists.counting import LETTERS
 from sites.models import ListCount, ListEntry, ListResult, ListRun, ListShare, SiteList
 from sites.models.site_list import ListCounts
 from tests.sites.lists.cast import make_entries
 from tests.sites.lists.cast import make_list as make_list
 from website_scan.scoring import mean_grade
 
-STATUSES = {"f": "fail", "w": "warn", "p": "pass"}
+STATUSES = {letter: status for status, letter in LETTERS.items()}
 CHECKS = ("https-available", "http-to-https-redirect", "hsts", "title")
 
 
