@@ -253,7 +253,7 @@ def caa(caa_records: CaaRecords) -> Verdict:
     if faulty := [known for known in properties if known.fault]:
         records, fault = Count(len(faulty), "CAA record"), Excerpt(faulty[0].fault, 200)
         text = "{records} of {name} {records:is|are} invalid: {fault}."
-        # Other properties, and further records, do not prevent certificates for websites.
+        # One valid `issue` record suffices for certificates of websites, and records with other tags do not matter.
         if issuers and all(known.fault for known in issuers):
             text += " Authorities issue no certificates because of it."
         return Warn("invalid", text, records=records, name=name, fault=fault, details=rows)
