@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import import_module
 
+from benchmarks.namespace import enter_namespace
 from benchmarks.service import installed_service
 from benchmarks.table import Table
 
@@ -19,12 +20,14 @@ from benchmarks.table import Table
 class Part:
     """Part of the benchmarks.
 
-    `share` scales its rows or rounds, and is 1 for a full run.
+    `share` scales its rows or rounds, and is 1 for a full run. `needs_namespace` is True if the part has its own
+    internet (`benchmarks/registry.py`).
     """
 
     share: float
     variables: Mapping[str, str] | None = None
     is_in_bench: bool = True
+    needs_namespace: bool = False
 
 
 FAST_CLAIM_SETTINGS = {"SCAN_TIME_LIMIT": "30", "SCAN_VISITS_PER_DOMAIN": "100", "SCAN_GAP_PER_DOMAIN": "0"}
@@ -42,6 +45,13 @@ PARTS = {
     "lists": Part(0.02, {}),
     "growth": Part(0.01, FAST_CLAIM_SETTINGS | OVERLOAD_LIMITS),
     "idle": Part(0.1),
+    # This part needs root, and half an hour for all sites.
+    "list_run": Part(
+        0.01,
+        {"DJANGO_SETTINGS_MODULE": "benchmarks.list_run_settings", "SCAN_BROWSER": "off"},
+        is_in_bench=False,
+        needs_namespace=True,
+    ),
     # The other tools are rarely installed.
     "peers": Part(1, is_in_bench=False),
     # The time limit is sufficient for fast pages, but too short for slow pages.
@@ -58,6 +68,8 @@ def measure(name: str, share: float) -> Table:
     part, table = PARTS[name], Table()
     arguments: list[object] = [table, share]
     with ExitStack() as cleanup:
+        if part.needs_namespace:
+            enter_namespace()
         if part.variables is not None:
             arguments.append(cleanup.enter_context(installed_service(part.variables)))
         # Modules of parts import Django models, so they are imported after the service has set up Django.

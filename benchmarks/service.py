@@ -97,7 +97,8 @@ class Service:
 
 
 def _stop(processes: list[psutil.Process]) -> None:
-    """Stop the processes, and kill those that have not ended after STOP_LIMIT_S."""
+    """Stop the processes that run, and kill those that have not ended after STOP_TIMEOUT_S."""
+    processes = [process for process in processes if process.is_running()]
     tree = [process for process in processes for process in (process, *process.children(recursive=True))]
     for process in processes:
         process.terminate()
