@@ -119,10 +119,10 @@ def _measure_run(
     table.head(f"a run of {sites:,} sites", "seconds", "a second")
     table.row("import", import_s, sites / import_s)
     table.row("run", seconds, sites / seconds, least=(0, MIN_SITES_PER_S))
-    table.row("  until the worker was killed", killed_s, killed_at / killed_s)
+    table.row("until the kill", killed_s, killed_at / killed_s)
     _print_results(table, run, sites, killed_at)
     _print_cost(table, before, after, sites)
-    table.head("  memory of the worker", "MiB")
+    table.head("memory of the worker", "MiB")
     table.row(f"{SLOTS} slots", memory)
 
 
@@ -154,14 +154,13 @@ def _print_results(table: Table, run: ListRun, sites: int, killed_at: int) -> No
     scans = Scan.objects.all()
     attempts = Counter(scans.values_list("attempts", flat=True))
     counted = SiteList.objects.get().entries.annotate(times=Count("results")).filter(times=1).count()
-    table.head("  results", "scans")
+    table.head("results of a run", "scans")
     table.row("judged", run.done)
-    table.row("not judged", run.failed)
-    table.row("sites with one result", counted, least=(sites,))
-    table.row("scans", scans.count())
-    table.row("  begun once", attempts[1])
-    table.row("  begun again after the worker was killed", sum(attempts[number] for number in attempts if number > 1))
-    table.row("ended when the worker was killed", killed_at)
+    table.row("not judged, because the name or the server does not exist", run.failed)
+    table.row("sites with exactly one result", counted, least=(sites,))
+    table.row("scans that began once", attempts[1])
+    table.row("scans that began again after the kill", sum(attempts[number] for number in attempts if number > 1))
+    table.row("sites that had a result before the kill", killed_at)
 
 
 def _print_cost(table: Table, before: Totals, after: Totals, sites: int) -> None:
@@ -170,7 +169,7 @@ def _print_cost(table: Table, before: Totals, after: Totals, sites: int) -> None
     table.row("all programs", sum(seconds.values()) / sites * 1000)
     for name, used_s in seconds.items():
         table.row(f"  {name}", used_s / sites * 1000)
-    table.head("  bytes", "kB")
+    table.head("bytes of a site of a run", "kB")
     table.row("between scanner, name servers and sites", (after.network_bytes - before.network_bytes) / sites / 1000)
     table.row("write-ahead log", (after.wal_bytes - before.wal_bytes) / sites / 1000)
     growth = {name: (size - before.table_bytes.get(name, 0)) / sites for name, size in after.table_bytes.items()}

@@ -45,9 +45,9 @@ PARTS = {
     "lists": Part(0.02, {}),
     "growth": Part(0.01, FAST_CLAIM_SETTINGS | OVERLOAD_LIMITS),
     "idle": Part(0.1),
-    # This part needs root, and half an hour for all sites.
+    # This part needs root, and 40 minutes for all sites.
     "list_run": Part(
-        0.01,
+        0.1,
         {"DJANGO_SETTINGS_MODULE": "benchmarks.list_run_settings", "SCAN_BROWSER": "off"},
         is_in_bench=False,
         needs_namespace=True,

@@ -214,14 +214,14 @@ def _answer(head: str, *, is_secure: bool) -> Answer:
 @contextmanager
 def run_registry() -> Iterator[tuple[Path, tuple[str, ...]]]:
     """Run all servers in another process. Yields the root certificate, and the trust anchors of the root zone."""
-    with run_in_process(_serve_all) as pipe:
-        yield pipe.recv()
-
-
-def _serve_all(pipe: Connection) -> None:
     with tempfile.TemporaryDirectory(prefix="wss-registry-") as name:
         Path(name).chmod(0o755)
-        asyncio.run(_serve(pipe, Zones(), Sites(Path(name))))
+        with run_in_process(_serve_all, Path(name)) as pipe:
+            yield pipe.recv()
+
+
+def _serve_all(pipe: Connection, folder: Path) -> None:
+    asyncio.run(_serve(pipe, Zones(), Sites(folder)))
 
 
 async def _serve(pipe: Connection, zones: Zones, sites: Sites) -> None:

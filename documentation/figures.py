@@ -28,6 +28,7 @@ HEADINGS = {
     "median wait": "median wait, s",
     "s to the page": "until the page answers, s",
     "Redis commands": "Redis commands",
+    "seconds": "duration, s",
     "table": "bytes of the table",
     "indexes": "bytes of indexes",
 }
@@ -69,6 +70,10 @@ SECTIONS = {
     "pages of a list": ("lists", "pages of a list", *LIST_COLUMNS),
     "API calls of a list": ("lists", "API calls of a list", *LIST_COLUMNS),
     "bytes of a site": ("lists", "bytes of a site", "table", "indexes"),
+    "run of a list": ("list_run", "sites", "seconds", "a second"),
+    "results of a run": ("list_run", "results of a run", "scans"),
+    "a site of a run": ("list_run", "a site of a run", "CPU ms"),
+    "bytes of a run": ("list_run", "bytes of a site of a run", "kB"),
     "deliveries": ("webhooks", "receivers", "a second", "of one"),
     "start": ("idle", "start until it is calm", "CPU-s", "s to the page"),
     "idle": ("idle", "idle", "processes", "MiB"),

@@ -19,6 +19,7 @@ from infrastructure import queue
 from infrastructure.queue import is_first_call_in
 from scans.models import Scan
 from scans.signals import Ended
+from sites.lists.room import has_room_for_batch
 from sites.models import Audit, ListResult
 from sites.models.site_list import Fact, ResultFinding
 from website_scan import wording
@@ -198,7 +199,7 @@ def enqueue_next_tasks(list_id: str, run_id: str | None, organization_id: int) -
     # The last result of a run is counted immediately, because it ends the run.
     if run_id is None or is_first_call_in(MIN_COUNT_INTERVAL_S, f"lists:counted:{run_id}") or not unfinished.exists():
         enqueue_count(list_id, run_id)
-    if due_results(organization_id, timezone.now()).exists():
+    if has_room_for_batch(organization_id) and due_results(organization_id, timezone.now()).exists():
         queue.enqueue("sites.tasks.start_entries", str(organization_id))
 
 

@@ -28,7 +28,8 @@ from sites.audits.requests import AuditRequest
 from sites.audits.services import insert_audit, remaining_site_audits
 from sites.lists import counting, leaving_out
 from sites.lists.collecting import enqueue_count
-from sites.models import UNFINISHED, Audit, ListResult, ListRun, SiteList
+from sites.lists.room import room
+from sites.models import Audit, ListResult, ListRun, SiteList
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType
 from website_scan.net.policy import Policy
@@ -40,8 +41,6 @@ from website_scan.viewing import Viewing
 MAX_STARTED_RESULTS = 20
 # A batch resolves the host names of at most this number of results.
 MAX_RESOLVED_RESULTS = 64
-# Number of unfinished list audits that an organization may have for each of its slots. Further results wait.
-MAX_UNFINISHED_AUDITS_PER_SLOT = 2
 # Lists may use this share of the hourly limit of site audits. The rest is for audits that people wait for.
 SHARE_OF_SITES = 0.5
 # First key of the PostgreSQL advisory lock for resolving host names. The second key is the organization.
@@ -135,15 +134,6 @@ def start_entries(
     return total
 
 
-def _capacity(organization: Organization) -> int:
-    """Return how many more list audits the organization may run at the same time.
-
-    Negative if over the limit.
-    """
-    audits = Audit.objects.filter(organization=organization, run_of=Audit.RunOf.LIST, status__in=UNFINISHED)
-    return MAX_UNFINISHED_AUDITS_PER_SLOT * organization.tier.concurrent_scans - audits.count()
-
-
 def _due_results(organization: Organization, now: datetime, limit: int) -> list[DueResult]:
     """Return the results to start next, in order, including results whose host is not resolved yet."""
     sites = remaining_site_audits(organization, SHARE_OF_SITES)
@@ -164,7 +154,7 @@ def _resolve_addresses(organization_id: int, now: datetime, policy: Policy, reso
     Only one process at a time resolves hosts for an organization. Other processes start the resolved results.
     """
     organization = Organization.objects.select_related("tier").filter(id=organization_id, closed_at=None).first()
-    if organization is None or _capacity(organization) <= 0:
+    if organization is None or room(organization_id) <= 0:
         return
     with _resolution_lock(organization_id) as is_locked:
         if not is_locked:
@@ -216,7 +206,7 @@ def _start_batch(organization_id: int, now: datetime, policy: Policy) -> int | N
         except usage.OrganizationClosed:
             return None
         limits = usage.tier_limits(organization.tier)
-        capacity = min(MAX_STARTED_RESULTS, _capacity(organization))
+        capacity = min(MAX_STARTED_RESULTS, room(organization_id))
         due_results = [
             due_result
             for due_result in _due_results(organization, now, MAX_RESOLVED_RESULTS)

@@ -26,6 +26,7 @@ from sites import tasks
 from sites.audits.dispatch import dispatch_pages
 from sites.audits.services import insert_audit
 from sites.lists import counting, runs, starting
+from sites.lists.room import MAX_UNFINISHED_AUDITS_PER_SLOT
 from sites.lists.schedule import next_run
 from sites.lists.services import ListLimit, ListRunning
 from sites.models import Audit, ListEntry, ListResult, ListRun, SiteList
@@ -139,7 +140,7 @@ def test_unfinished_audits_are_limited(owner: Member) -> None:
     Tier.objects.update(concurrent_scans=3)
     towns, script = make_numbered_list(owner, 20), FakeWorker(usual_result)
     begin_run(towns)
-    assert script.start_entries(towns) == 3 * starting.MAX_UNFINISHED_AUDITS_PER_SLOT
+    assert script.start_entries(towns) == 3 * MAX_UNFINISHED_AUDITS_PER_SLOT
     assert script.start_entries(towns) == 0
     script.visit(owner.organization.id)
     assert script.start_entries(towns) == 1
@@ -160,6 +161,22 @@ def test_end_of_an_audit_enqueues_both_tasks(
         script.visit(owner.organization.id)
     assert ("sites.tasks.start_entries", str(owner.organization.id)) in sent
     assert ("sites.tasks.count_results", run.id) in sent
+
+
+def test_ends_of_audits_start_further_ones_in_batches(
+    owner: Member, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
+) -> None:
+    slots = 6
+    Tier.objects.update(concurrent_scans=slots)
+    towns, script = make_numbered_list(owner, 40), FakeWorker(usual_result)
+    begin_run(towns)
+    assert script.start_entries(towns) == MAX_UNFINISHED_AUDITS_PER_SLOT * slots
+    sent: list[str] = []
+    with mock.patch("infrastructure.queue.enqueue", lambda task, row_id, queue=None: sent.append(task)):
+        for ended in range(1, slots // 2 + 1):
+            with django_capture_on_commit_callbacks(execute=True):
+                script.visit(owner.organization.id)
+            assert ("sites.tasks.start_entries" in sent) == (ended == slots // 2)
 
 
 def test_lists_share_visits_with_audits(owner: Member) -> None:
