@@ -18,6 +18,9 @@ class AuditSql:
 
     # SQL expression for the ID of the scan's audit. NULL if the scan belongs to no audit.
     audit_of_scan: str = "NULL::text"
+    # SQL expression for the ID of the audit if its visits share responses, because it may have several pages, else
+    # NULL.
+    audit_with_shared_responses: str = "NULL::text"
     # SQL expression for the ID of the scan's audit if the audit is a run of a journey, else NULL.
     journey_run_of_scan: str = "NULL::text"
     # SQL expression for the own requirements of the scan, or of its audit if it belongs to one.

@@ -130,7 +130,7 @@ def _run_attempt(claim: claims.ScanClaim) -> None:
         tracing.job_span("scan", claim.request_id, scan=claim.scan_id, types=types, attempt=claim.attempt),
     ):
         # A claimed page of an audit no longer occupies a slot of the queue.
-        if claim.audit_id:
+        if claim.is_background:
             _announce_free_slot(claim)
         cpu_meter = CpuMeter()
         try:

@@ -74,7 +74,7 @@ def claim_sql() -> str:
             worker = %(worker)s
         FROM held WHERE scan.id = held.id
         RETURNING scan.id, scan.type, scan.url, scan.organization_id, scan.host,
-            CASE WHEN scan.is_background THEN {audit_sql().audit_of_scan} END,
+            scan.is_background, CASE WHEN scan.is_background THEN {audit_sql().audit_with_shared_responses} END,
             scan.request_id, scan.attempts, scan.addresses, scan.credential_names IS NOT NULL,
             scan.viewing::text, CASE WHEN scan.is_of_journey THEN {audit_sql().journey_run_of_scan} END,
             ({audit_sql().requirements_of_scan})::text, scan.categories
@@ -113,7 +113,8 @@ class ScanClaim:
     """Claim of a worker on one attempt of a visit, valid until the lease expires.
 
     `scan_id` is the ID of the lead scan. `types` are the types of all scans, the type of the lead scan first.
-    `audit_id` is empty except in an audit of several pages. `request_id` is the ID of the HTTP request that created the
+    `is_background` is False if somebody waits for the visit. `audit_id` is empty unless the visit is one of an audit
+    that may have several pages, which share responses. `request_id` is the ID of the HTTP request that created the
     visit, if any. `attempt` counts from 1. `addresses` are the known addresses of the host. If `has_credentials`, the
     scans send credentials. `viewing` is None if nobody has chosen one. `journey_run_id` is the ID of the audit if it is
     a run of a journey, and else empty. `requirements` is the JSON text of own requirements, empty without any. Only the
@@ -127,6 +128,7 @@ class ScanClaim:
     types: tuple[ScanType, ...]
     organization_id: int
     host: str = ""
+    is_background: bool = False
     audit_id: str = ""
     request_id: str = ""
     attempt: int = 1
@@ -184,8 +186,8 @@ def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # 
         return None
     rows = fetch(claim_sql(), {"scan": scan_id, "token": token, "worker": worker.name[:100]})
     lead, *others = sorted(rows, key=lambda row: (row[0] != scan_id, row[0]))
-    _, scan_type, url, organization_id, host, audit_id, request_id, attempt, addresses, has_credentials, *further = lead
-    viewing, journey_run_id, requirements, categories = further
+    _, scan_type, url, organization_id, host, is_background, audit_id, request_id, attempt, *further = lead
+    addresses, has_credentials, viewing, journey_run_id, requirements, categories = further
     return ScanClaim(
         scan_id,
         token,
@@ -193,6 +195,7 @@ def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # 
         (ScanType(scan_type), *(ScanType(row[1]) for row in others)),
         organization_id,
         host,
+        is_background,
         audit_id or "",
         request_id,
         attempt,

@@ -9,6 +9,10 @@ from scans.audit_sql import AuditSql
 
 SCAN_SQL = AuditSql(
     audit_of_scan="(SELECT audit_id FROM sites_auditpage AS page WHERE page.id = scan.audit_page_id)",
+    audit_with_shared_responses="""(
+        SELECT audit.id FROM sites_auditpage AS page JOIN sites_audit AS audit ON audit.id = page.audit_id
+        WHERE page.id = scan.audit_page_id AND audit.kind <> 'page'
+    )""",
     journey_run_of_scan="""(
         SELECT audit.id FROM sites_auditpage AS page JOIN sites_audit AS audit ON audit.id = page.audit_id
         WHERE page.id = scan.audit_page_id AND audit.kind = 'journey'

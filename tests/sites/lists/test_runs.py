@@ -179,6 +179,16 @@ def test_ends_of_audits_start_further_ones_in_batches(
             assert ("sites.tasks.start_entries" in sent) == (ended == slots // 2)
 
 
+def test_visit_of_a_single_page_shares_no_responses(owner: Member) -> None:
+    towns, script = make_numbered_list(owner), FakeWorker(usual_result)
+    begin_run(towns)
+    script.start_entries(towns)
+    scan = Scan.objects.visits().filter(status="queued").earliest("created_at")
+    claim = claim_scan(scan.id)
+    assert claim is not None
+    assert (claim.is_background, claim.audit_id) == (True, "")
+
+
 def test_lists_share_visits_with_audits(owner: Member) -> None:
     """A list must not delay the pages of a requested audit.
 
