@@ -116,10 +116,10 @@ def _measure_run(
             seconds = time.monotonic() - start
             after = Totals.current(service, programs | {"worker": worker}, killed_cpu_s)
             memory = memory_mib(worker)
-    table.head(f"a run of {sites:,} sites", "seconds", "a second")
-    table.row("import", import_s, sites / import_s)
-    table.row("run", seconds, sites / seconds, least=(0, MIN_SITES_PER_S))
-    table.row("until the kill", killed_s, killed_at / killed_s)
+    table.head(f"a run of {sites:,} sites", "a second", "seconds")
+    table.row("import", sites / import_s, import_s)
+    table.row("run", sites / seconds, seconds, least=(MIN_SITES_PER_S,))
+    table.row("until the kill", killed_at / killed_s, killed_s)
     _print_results(table, run, sites, killed_at)
     _print_cost(table, before, after, sites)
     table.head("memory of the worker", "MiB")
@@ -169,7 +169,7 @@ def _print_cost(table: Table, before: Totals, after: Totals, sites: int) -> None
     table.row("all programs", sum(seconds.values()) / sites * 1000)
     for name, used_s in seconds.items():
         table.row(f"  {name}", used_s / sites * 1000)
-    table.head("bytes of a site of a run", "kB")
+    table.head("bytes of a site of a run", "kB each")
     table.row("between scanner, name servers and sites", (after.network_bytes - before.network_bytes) / sites / 1000)
     table.row("write-ahead log", (after.wal_bytes - before.wal_bytes) / sites / 1000)
     growth = {name: (size - before.table_bytes.get(name, 0)) / sites for name, size in after.table_bytes.items()}

@@ -38,7 +38,7 @@ class Goal:
     @property
     def text(self) -> str:
         named = zip(self.goals, self.columns, strict=True)
-        return f"{self.sign} {', '.join(f'{goal:,.4g} {column}'.strip() for goal, column in named)}"
+        return f"{self.sign} {', '.join(f'{limit_text(goal)} {column}'.strip() for goal, column in named)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +92,10 @@ class Table:
         ]
         self.goals += set_goals
         for position, (entry, column) in enumerate(zip(entries, columns, strict=False)):
-            limits = [f"{one.sign} {one.goals[position]:,.4g}" for one in set_goals if position < len(one.goals)]
+            limits = [f"{one.sign} {limit_text(one.goals[position])}" for one in set_goals if position < len(one.goals)]
             column_unit = unit if unit is not None and position == 0 else None
             self._collect(name, column, entry, column_unit, " and ".join(limits))
-        goals = "".join(
-            f"  {goal_row.sign} {', '.join(f'{limit:,.4g}' for limit in goal_row.goals)}" for goal_row in set_goals
-        )
+        goals = "".join(f"  {goal_row.sign} {', '.join(map(limit_text, goal_row.goals))}" for goal_row in set_goals)
         verdict = f"{goals}: {'met' if all(goal_row.is_met for goal_row in set_goals) else 'MISSED'}" if goals else ""
         print(
             f"{name:{NAME_WIDTH}}" + "".join(f"{text_of(figure):>{FIGURE_WIDTH}}" for figure in figures) + verdict,
@@ -137,6 +135,11 @@ def _line(rows: Sequence[Goal]) -> str:
     measure = first_row.table.strip() + (f": {first_row.row.strip()}" if len(rows) == 1 else f" ({len(rows)})")
     verdict = "met" if not missed_rows else "MISSED" if len(rows) == 1 else f"MISSED: {', '.join(missed_rows)}"
     return f"{measure:{NAME_WIDTH + FIGURE_WIDTH - 1}} {first_row.text:{GOAL_WIDTH - 1}} {worst_figures}  {verdict}"
+
+
+def limit_text(limit: float) -> str:
+    """Return a limit as it is printed."""
+    return f"{limit:,.0f}" if limit >= 1_000 else f"{limit:.4g}"
 
 
 def text_of(figure: float | str) -> str:

@@ -76,6 +76,7 @@ UNITS: Mapping[str, Unit] = {
     "request ratio": Unit("ratio", LOWER, 0.03),
     "MiB": MIB,
     "kB": KB,
+    "kB each": KB,
     "received kB": KB,
     "table": BYTES,
     "indexes": BYTES,
