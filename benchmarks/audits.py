@@ -64,9 +64,8 @@ class Figures:
     @classmethod
     def current_totals(cls, service: Service, processes: list[psutil.Process]) -> Figures:
         tally_ended_scans()
-        postmaster = int((service.folder / "postgres" / "postmaster.pid").read_text().split()[0])
         info = redis.info()
-        servers = {"PostgreSQL": psutil.Process(postmaster), "Redis": psutil.Process(info["process_id"])}
+        programs = dict(zip(PROGRAMS, processes, strict=True)) | service.servers(info)
         with connection.cursor() as cursor:
             cursor.execute(
                 "SELECT xact_commit, tup_returned + tup_fetched FROM pg_stat_database"
@@ -74,7 +73,7 @@ class Figures:
             )
             commits, tuples = cursor.fetchone()
         return cls(
-            {name: cpu_s(process) for name, process in (dict(zip(PROGRAMS, processes, strict=True)) | servers).items()},
+            {name: cpu_s(process) for name, process in programs.items()},
             sum(tallies().get("cpu_sum", {}).values()) / 1000,
             commits,
             tuples,

@@ -1,4 +1,4 @@
-"""Benchmark a run of a list of 20,000 domains to its end, whose worker is killed on the way.
+"""Benchmark a run of a list of 20,000 domains. The worker is killed before the end, and another one ends the run.
 
 The domains have signed and unsigned zones, name servers and sites (`benchmarks/registry.py`), and are judged in the
 light way of lists, by the categories `names` and `mail`. Figures are means of a site: processor time by program, bytes
@@ -38,7 +38,7 @@ POLL_INTERVAL_S = 2.0
 REQUEST_TIMEOUT_S = 120.0
 MIN_SITES_PER_S = 1.0
 NETWORK_DEVICES = Path("/proc/net/dev")  # Unlike /sys/class/net, it has those of this namespace.
-# Tables that grow by fewer bytes for a site are one row.
+# Tables that grow by fewer bytes for a site are not listed.
 MIN_SHOWN_BYTES = 50
 
 
@@ -53,10 +53,8 @@ class Totals:
 
     @classmethod
     def current(cls, service: Service, programs: dict[str, psutil.Process], killed_cpu_s: float = 0) -> Totals:
-        postmaster = int((service.folder / "postgres" / "postmaster.pid").read_text().split()[0])
         info = redis.info()
-        servers = {"PostgreSQL": psutil.Process(postmaster), "Redis": psutil.Process(info["process_id"])}
-        seconds = {name: cpu_s(process) for name, process in (programs | servers).items()}
+        seconds = {name: cpu_s(process) for name, process in (programs | service.servers(info)).items()}
         seconds["worker"] = seconds.get("worker", 0) + killed_cpu_s
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_current_wal_lsn() - '0/0'::pg_lsn")
@@ -142,7 +140,7 @@ def _import_list(client: requests.Session, base: str, sites: int) -> tuple[str, 
 
 
 def _kill(worker: psutil.Process) -> None:
-    """Kill a worker with all its processes at once, as a host that fails does."""
+    """Kill a worker with all its processes at once, as if its host failed."""
     for process in list(process_tree(worker)):
         with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()

@@ -1,4 +1,4 @@
-"""Settings for the service whose domains are those of `benchmarks/registry.py`."""
+"""Settings for a service that scans the domains of `benchmarks/registry.py`."""
 
 import os
 

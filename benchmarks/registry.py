@@ -19,13 +19,12 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import cast
 
-import dns.flags
 import dns.message
 import dns.name
 
 from benchmarks.namespace import UNREACHABLE_NETWORK
 from benchmarks.sites import run_in_process
-from tests.targets.domains.servers import MAX_DATAGRAM_BYTES, Dns, zone_file
+from tests.targets.domains.servers import MAX_DATAGRAM_BYTES, Dns, truncated, zone_file
 from tests.targets.domains.table import GOOD, PROVIDERS, WEB
 from tests.targets.domains.zones import Nsec3Chain, Signing, make_zone
 from tests.targets.server import END_OF_HEADERS, Answer, Request
@@ -51,7 +50,7 @@ class Domain:
 
     @classmethod
     def named(cls, name: str) -> Domain | None:
-        """Return the domain with a name such as `d7.se`, or at which a name such as `www.d7.se` is, or None."""
+        """Return the domain of a host such as `d7.se` or `www.d7.se`, or None for other names."""
         labels = name.lower().rstrip(".").split(".")
         is_domain = len(labels) >= 2 and labels[-1] == "se" and labels[-2][:1] == "d" and labels[-2][1:].isdecimal()
         return cls(int(labels[-2][1:])) if is_domain else None
@@ -91,7 +90,7 @@ class Domain:
 
 
 class Zones:
-    """Zones of the root, the registry, providers and domains. Those of a domain are signed when it is first queried."""
+    """DNS zones of the root, the registry, providers and domains. The zone of a domain is made at its first query."""
 
     def __init__(self) -> None:
         names = [f"{server}." for server in GOOD]
@@ -146,9 +145,7 @@ class _Datagrams(asyncio.DatagramProtocol):
     def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
         answer = self._answer(data)
         if len(answer) > MAX_DATAGRAM_BYTES:
-            response = dns.message.make_response(dns.message.from_wire(data))
-            response.flags |= dns.flags.TC | (int.from_bytes(answer[2:4]) & dns.flags.AA)
-            answer = response.to_wire()
+            answer = truncated(answer, data)
         self._transport.sendto(answer, addr)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import django
 import psutil
@@ -53,6 +54,11 @@ class Service:
 
     folder: Path
     port: int
+
+    def servers(self, redis_info: Mapping[str, Any]) -> dict[str, psutil.Process]:
+        """Return the processes of PostgreSQL and Redis by name. `redis_info` is the response of Redis to INFO."""
+        postmaster = int((self.folder / "postgres" / "postmaster.pid").read_text().split()[0])
+        return {"PostgreSQL": psutil.Process(postmaster), "Redis": psutil.Process(redis_info["process_id"])}
 
     @contextmanager
     def running(

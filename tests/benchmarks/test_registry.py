@@ -1,4 +1,4 @@
-"""Tests for the zones of the benchmark of a list's run."""
+"""Tests for the name servers of `benchmarks/registry.py`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_domain_of_a_name(name: str, number: int | None) -> None:
     assert Domain.named(name) == (None if number is None else Domain(number))
 
 
-def test_domains_have_addresses_of_their_own(zones: Zones) -> None:
+def test_addresses_of_domains_differ(zones: Zones) -> None:
     answers = [str(ask(zones, f"d{number}.se.", "A").answer[0][0]) for number in range(30)]
     assert len(set(answers)) == 30
 

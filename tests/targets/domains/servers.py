@@ -214,7 +214,8 @@ class NameServers:
         return [self.dns.resolve(query).to_wire(max_size=65535)]
 
 
-def _truncated(wire: bytes, query: bytes) -> bytes:
+def truncated(wire: bytes, query: bytes) -> bytes:
+    """Return the answer to a query by UDP if the whole answer `wire` is too long for a datagram."""
     response = dns.message.make_response(dns.message.from_wire(query))
     response.flags |= dns.flags.TC | (int.from_bytes(wire[2:4]) & dns.flags.AA)
     return response.to_wire()
@@ -241,7 +242,7 @@ def _serve_datagrams(servers: NameServers, datagrams: socket.socket) -> None:
             return
         for answer in servers.answer(wire, client, over_tcp=False):
             fits = len(answer) <= MAX_DATAGRAM_BYTES
-            datagrams.sendto(answer if fits else _truncated(answer, wire), client)
+            datagrams.sendto(answer if fits else truncated(answer, wire), client)
 
 
 def _serve_streams(servers: NameServers, stream: socket.socket) -> None:
