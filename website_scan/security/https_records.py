@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from website_scan.security.evidence import TlsPeer
 
 RECORD = re.compile(r"(\d{1,5}) (\S{1,255})((?: .*)?)")
-PARAMETER = re.compile(r'([a-z0-9-]{1,63})(?:="((?:[^"\\]|\\.)*)"|=(\S*))?(?:\s+|$)')
+PARAMETER = re.compile(r'([a-z0-9-]{1,63}+)(?:="((?:[^"\\]|\\.)*)"|=(\S*))?(?:\s+|$)')
 DEFAULT_PROTOCOL = "http/1.1"
 
 
