@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Model, Q, QuerySet
+from msgspec import Struct
 
 from accounts.models import Membership, Organization, User
 from infrastructure.api.errors import NotFound
@@ -31,8 +31,7 @@ class Lock(enum.Enum):
     DELETION = "FOR UPDATE"
 
 
-@dataclass(frozen=True, slots=True)
-class Resource(Generic[M]):
+class Resource(Struct, Generic[M], frozen=True):
     """Type of an API object, such as a monitor, with its model, ID prefix and error codes.
 
     `prefix` is the prefix of the IDs, `related` are the foreign keys that are loaded with a row, and `hint` ends the

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Protocol
 
 from django.db.models import QuerySet
 from django.utils import timezone
+from msgspec import Struct
 
 from accounts import access
 from accounts.models import ActivityEvent, Membership, Organization, User
@@ -223,8 +223,7 @@ FIRST_EVENT_SINCE = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class EventFilter:
+class EventFilter(Struct, frozen=True):
     """Activity log filter by action, person, API key, and days (UTC) from `since` to `until`, inclusive.
 
     An empty field does not filter.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
+from msgspec import Struct
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
@@ -55,8 +55,7 @@ class KeyRevoked(Refusal):
     status = 401
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """The API key or the logged-in member that calls a service function, with the organization and its limits.
 
     For a key, DRF uses the Caller as user (hence `is_authenticated`) and as auth. The `scope` decides what a key may

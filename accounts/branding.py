@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from django.db import transaction
 from django.urls import reverse
+from msgspec import Struct
 
 from accounts import access, activity
 from accounts.models import Branding, Membership
@@ -18,8 +17,7 @@ from website_scan.ids import is_id
 MAX_SHOWN_WIDTH, MAX_SHOWN_HEIGHT = 240, 64
 
 
-@dataclass(frozen=True, slots=True)
-class ShownBranding:
+class ShownBranding(Struct, frozen=True):
     """Name and logo as templates show them. `logo_url` is empty without a logo."""
 
     name: str

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django_ratelimit.core import get_usage
+from msgspec import Struct
 from redis.exceptions import RedisError
 
 from infrastructure.cache import outage
@@ -26,8 +26,7 @@ CLIENT_PREFIXES = {4: 32, 6: 64}
 NETWORK_PREFIXES = {4: 24, 6: 48}
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(Struct, frozen=True):
     """Maximum number of attempts for a subject, such as an IP address, a user account or an organization."""
 
     subject: str

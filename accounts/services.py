@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 
 from django.core import signing
 from django.db import transaction
 from django.utils.text import slugify
+from msgspec import Struct
 
 from accounts import access, activity, sessions, usage
 from accounts.identity import notices
@@ -31,8 +31,7 @@ class AccountRefused(Exception):
     """
 
 
-@dataclass(frozen=True, slots=True)
-class SignUp:
+class SignUp(Struct, frozen=True):
     """Content of a sign-up link.
 
     `next_page` is the local page to continue with, or "".

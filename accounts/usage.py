@@ -13,7 +13,6 @@ digest of the owner's mailbox, even after the organization or the account was de
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -21,6 +20,7 @@ from django.db import connection
 from django.db.models import F, Func, OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 from django.utils.crypto import salted_hmac
+from msgspec import Struct
 
 from accounts.addresses import MAILBOX, SUBADDRESS, mailbox
 from accounts.models import Membership, MonthlyUsage, Organization, Tier
@@ -90,8 +90,7 @@ class ConcurrentLimit(Refusal):
     status = 429
 
 
-@dataclass(frozen=True, slots=True)
-class Quota:
+class Quota(Struct, frozen=True):
     """A month's quota and usage.
 
     `used_elsewhere` counts the owner's other organizations that share the quota.
@@ -111,8 +110,7 @@ class Quota:
         return max(0, self.limit - self.used - self.used_elsewhere)
 
 
-@dataclass(frozen=True, slots=True)
-class TierLimits:
+class TierLimits(Struct, frozen=True):
     """Limits that the tier has at the time of the request."""
 
     scans_per_month: int
@@ -135,8 +133,7 @@ LOCK_LIMITS = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Struct, frozen=True):
     """An organization's first owner, whose limits span all their organizations.
 
     `slots` is the tier's concurrency.

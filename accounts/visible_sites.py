@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Q
+from msgspec import Struct
 
 from accounts.models import Membership
 from website_scan.urls import Url
@@ -28,8 +28,7 @@ class InvalidLimit(ValueError):
     """Raised for a text that names no site and no tag. `str(error)` is a sentence for people."""
 
 
-@dataclass(frozen=True, slots=True)
-class VisibleSites:
+class VisibleSites(Struct, frozen=True):
     """Hosts that a limited member may see: exact hosts, and suffixes such as `.example.org`.
 
     A host includes its port if that is not the scheme's own, as in the column `host` of scans.

@@ -12,9 +12,10 @@ import sys
 import time
 import traceback
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from benchmarks import baseline
 from benchmarks.baseline import StoredPart
@@ -31,8 +32,7 @@ EXIT_STATUS = """exit status:
 MISSED, WORSE = 1, 3
 
 
-@dataclass
-class Run:
+class Run(Struct):
     """Results of the measured parts, by their keys in the baseline."""
 
     goals: list[Goal] = field(default_factory=list)

@@ -14,9 +14,9 @@ import re
 import socket
 import statistics
 import time
-from dataclasses import dataclass
 
 import psutil
+from msgspec import Struct
 
 from benchmarks.seed import create_organization
 from benchmarks.service import Service
@@ -35,8 +35,7 @@ MIN_REPORT_RATIO, MIN_LIST_RATIO, MAX_MANY_RATIO = 0.3, 0.35, 1.5
 MAX_CPU_MS, MAX_LIST_RATIO = 3.0, 1.1
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Struct, frozen=True):
     """An API request to measure, with its goals relative to the bare view."""
 
     name: str
@@ -50,8 +49,7 @@ class Request:
         return self.name.replace(" ", "-")
 
 
-@dataclass(frozen=True)
-class Load:
+class Load(Struct, frozen=True):
     """Load test result: number of responses, responses per second, and 50th and 99th percentile in milliseconds."""
 
     requests: int

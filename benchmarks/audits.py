@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 
 import psutil
 import requests
 from django.db import connection
+from msgspec import Struct
 
 from accounts.models import Tier
 from benchmarks.service import Service
@@ -51,8 +51,7 @@ MAX_PAGE_CPU_MS, MAX_CPU_OVERHEAD, MAX_COMMITS_PER_PAGE = 350.0, 0.25, 20.0
 MAX_GROWTH_MIB = 16.0  # Limit for the memory growth of each worker process.
 
 
-@dataclass(frozen=True)
-class Figures:
+class Figures(Struct, frozen=True):
     """Totals since the servers started: CPU seconds by process, and PostgreSQL's and Redis's work."""
 
     cpu_s: dict[str, float]

@@ -11,9 +11,10 @@ import json
 import statistics
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
+
+from msgspec import Struct
 
 from benchmarks.machine import Machine
 from benchmarks.table import Figure, text_of
@@ -49,8 +50,7 @@ class StoredPart(TypedDict):
     figures: dict[str, StoredFigure]
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """A figure of two runs. `expected` is the earlier figure, scaled to this machine's speed."""
 
     name: str

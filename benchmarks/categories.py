@@ -8,8 +8,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
 from unittest import mock
+
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from benchmarks.table import Table
 from tests.targets.typical import SITES, TypicalSite
@@ -29,8 +31,7 @@ CHOICES: tuple[Categories | None, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """Cost of a scan: milliseconds of processor time, requests, connections, DNS queries and received kilobytes."""
 
     cpu_ms: float

@@ -9,10 +9,10 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from django.db import connection
 from django.test import Client
+from msgspec import Struct
 
 from benchmarks.seed import Seeded, create_organization
 from benchmarks.service import Service
@@ -40,8 +40,7 @@ LIMITED_PAGES, MAX_LIMITED_GROWTH = ("scans, a text", "scans, a text nowhere", "
 Action = Callable[[], None]
 
 
-@dataclass(frozen=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """Cost of an action: queries, and samples of the processor milliseconds of the application and of PostgreSQL."""
 
     queries: int

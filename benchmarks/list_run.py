@@ -10,13 +10,13 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 import requests
 from django.db import connection
 from django.db.models import Count
+from msgspec import Struct
 
 from accounts.models import Tier
 from benchmarks.registry import RESOLVER, Domain, run_registry
@@ -42,8 +42,7 @@ NETWORK_DEVICES = Path("/proc/net/dev")  # Unlike /sys/class/net, it has those o
 MIN_SHOWN_BYTES = 50
 
 
-@dataclass(frozen=True)
-class Totals:
+class Totals(Struct, frozen=True):
     """Totals since the servers started: CPU seconds by program, bytes on the network, and bytes of the database."""
 
     cpu_s: dict[str, float]

@@ -10,7 +10,6 @@ import json
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -18,6 +17,7 @@ from django.db import connection
 from django.http import HttpResponseBase
 from django.test import Client
 from django.utils import timezone
+from msgspec import Struct
 
 from accounts.models import Tier
 from benchmarks.service import Service
@@ -113,8 +113,7 @@ COUNTS = """
 BATCH = 100_000
 
 
-@dataclass(frozen=True)
-class Zone:
+class Zone(Struct, frozen=True):
     """A list with two snapshots. `run` is the latest one."""
 
     member: Member

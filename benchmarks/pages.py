@@ -11,7 +11,6 @@ from __future__ import annotations
 import gzip
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from unittest.mock import patch
 
@@ -20,6 +19,7 @@ from django.db import connection
 from django.http import HttpResponseBase
 from django.test import Client
 from django.utils import timezone
+from msgspec import Struct
 
 from benchmarks.seed import Seeded, create_audits, create_ended_deliveries, create_organization, fill_audit
 from benchmarks.service import Service
@@ -52,8 +52,7 @@ LONGEST_PAGE_GOALS, UNCACHED_REPORT_GOALS = (50.0, 60.0, 12.0, 100.0), (50.0, 60
 Requests = Mapping[str, Callable[[], HttpResponseBase]]
 
 
-@dataclass(frozen=True)
-class World:
+class World(Struct, frozen=True):
     """An organization with scans, deliveries and audits.
 
     Stores the IDs that occur in measured paths.

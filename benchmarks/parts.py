@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from importlib import import_module
+
+from msgspec import Struct
 
 from benchmarks.namespace import enter_namespace
 from benchmarks.service import installed_service
 from benchmarks.table import Table
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """Part of the benchmarks.
 
     `share` scales its rows or rounds, and is 1 for a full run. `needs_namespace` is True if the part has its own

@@ -18,11 +18,11 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 import requests
+from msgspec import Struct
 
 from benchmarks.peer_pages import run_peer_pages
 from benchmarks.table import Table
@@ -49,8 +49,7 @@ OURS = ("--format", "json", "--allow-network", "127.0.0.0/8")
 Command = Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """A scan of ours that is compared with a tool. `goal` limits the ratio of their processor times."""
 
     name: str

@@ -10,12 +10,12 @@ import statistics
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import psutil
 from django.db import connection
 from django.utils import timezone
+from msgspec.structs import replace
 
 from accounts.models import Tier
 from accounts.services import ensure_organization

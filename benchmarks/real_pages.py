@@ -10,9 +10,10 @@ import tarfile
 import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from benchmarks.static_host import StaticHost, authority
 from tests.website_scan.net.loopback import NETWORKS
@@ -44,8 +45,7 @@ class PackageUnavailable(Exception):
     """Raised if a package cannot be downloaded. The message has the package and the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class RealPage:
+class RealPage(Struct, frozen=True):
     """A page from a package.
 
     `agreed` lists, by scan type, the checks whose findings the owner would agree with.

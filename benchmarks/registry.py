@@ -13,7 +13,6 @@ import ssl
 import tempfile
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -21,6 +20,8 @@ from typing import cast
 
 import dns.message
 import dns.name
+from msgspec import Struct
+from msgspec.structs import replace
 
 from benchmarks.namespace import UNREACHABLE_NETWORK
 from benchmarks.sites import run_in_process
@@ -42,8 +43,7 @@ SIGNED_SUFFIX = Signing(chain=Nsec3Chain(opts_out=True))
 MAX_CACHED_DOMAINS = 4_000
 
 
-@dataclass(frozen=True, slots=True)
-class Domain:
+class Domain(Struct, frozen=True):
     """Domain with its site. `number` counts from 0."""
 
     number: int

@@ -9,10 +9,10 @@ import functools
 import operator
 import time
 from collections import Counter
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import psutil
+from msgspec import Struct
 
 from benchmarks.sites import Templated, run_templated_site
 from benchmarks.table import Table
@@ -57,8 +57,7 @@ class Evidence:
         self._evidence[origin, probe.name] = Kept(evidence, datetime.now(UTC))
 
 
-@dataclass(frozen=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """A visit's cost: CPU seconds, elapsed seconds, and requests to the site by path."""
 
     cpu_s: float
@@ -69,8 +68,7 @@ class Cost:
         return Cost(self.cpu_s + other.cpu_s, self.seconds + other.seconds, self.requests + other.requests)
 
 
-@dataclass(frozen=True)
-class Visits:
+class Visits(Struct, frozen=True):
     """Visit a site repeatedly, with or without a browser."""
 
     site: Templated

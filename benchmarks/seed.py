@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import md5
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
+from msgspec import Struct
 
 from accounts.models import Organization, Tier
 from infrastructure import encryption
@@ -72,8 +72,7 @@ END_DELIVERIES = (
 )
 
 
-@dataclass(frozen=True)
-class Seeded:
+class Seeded(Struct, frozen=True):
     """The new organization, its API key, and the ID of a scan with a real report."""
 
     member: Member

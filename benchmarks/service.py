@@ -8,12 +8,12 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import django
 import psutil
+from msgspec import Struct
 
 from operations.stack import embedded
 from tests.e2e.service import BASE_DIR, free_port, get_status
@@ -48,8 +48,7 @@ def installed_service(variables: Mapping[str, str]) -> Iterator[Service]:
             yield Service(folder, free_port())
 
 
-@dataclass(frozen=True)
-class Service:
+class Service(Struct, frozen=True):
     """An installed service, with its data folder and its web process's port."""
 
     folder: Path

@@ -13,9 +13,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tests.targets.server import Answer, Certificate, Site
 from tests.targets.templated import templated_site
@@ -38,8 +40,7 @@ def run_in_process(work: Callable[..., None], *arguments: object) -> Iterator[Co
         process.join()
 
 
-@dataclass(frozen=True)
-class Templated:
+class Templated(Struct, frozen=True):
     """A site in another process.
 
     A few templates with many files render its pages.
@@ -100,8 +101,7 @@ def _serve_slow(pipe: Connection, seconds: float, page: str, others_s: float, ce
         pipe.recv()
 
 
-@dataclass(frozen=True)
-class Receivers:
+class Receivers(Struct, frozen=True):
     """Webhook receivers in another process, by host and port.
 
     The first ones may hang.

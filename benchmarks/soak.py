@@ -10,10 +10,11 @@ import random
 import time
 from collections import Counter
 from contextlib import ExitStack
-from dataclasses import astuple, dataclass, fields
 
 import psutil
 from django.utils import timezone
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from accounts.services import ensure_organization
 from accounts.usage import month_of
@@ -39,8 +40,7 @@ MAX_MEMORY_FACTOR, MAX_MEMORY_INCREASE_MIB = 1.1, 20.0
 Job = tuple[str, ScanType]  # A job is a URL with a scan type.
 
 
-@dataclass(frozen=True)
-class Resources:
+class Resources(Struct, frozen=True):
     """A process tree's resources at one point in time."""
 
     processes: int
@@ -94,7 +94,7 @@ def _random_scans(cleanup: ExitStack, count: int) -> tuple[list[Job], str]:
 def _run_soak_test(table: Table, worker: psutil.Process, jobs: list[Job]) -> None:
     pool = {process.pid for process in worker.children()}
     warm_up_jobs = min(WARM_UP_SCANS * CONCURRENCY, len(jobs) // 2)
-    table.head(f"{len(jobs)} scans", *(field.name for field in fields(Resources)))
+    table.head(f"{len(jobs)} scans", *Resources.__struct_fields__)
     table.row("start", *astuple(Resources.of_idle_worker(worker)))
     ends = _run_scans(jobs[:warm_up_jobs])
     warm = Resources.of_idle_worker(worker)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
+
+from msgspec import Struct
 
 from benchmarks.units import UNITS, Unit
 
@@ -16,8 +17,7 @@ GOAL_WIDTH = 40
 Entry = float | str | list[float]
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
+class Goal(Struct, frozen=True):
     """Limits for a row's first columns, with the measured figures.
 
     `sign` is ≤ for upper limits, ≥ for lower ones.
@@ -41,8 +41,7 @@ class Goal:
         return f"{self.sign} {', '.join(f'{limit_text(goal)} {column}'.strip() for goal, column in named)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """A measured figure. `name` consists of the titles of its table, its row and its column."""
 
     name: str

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 LOWER, HIGHER, NEITHER = "lower", "higher", "neither"
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(Struct, frozen=True):
     """Unit of a column or row.
 
     `better` is the better direction. Two runs of the same code may differ by the share `noise` of a figure, and by

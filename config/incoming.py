@@ -8,13 +8,13 @@ from __future__ import annotations
 import io
 import re
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from gunicorn.http.body import CHUNK_EXT_RE, ChunkedReader
 from gunicorn.http.errors import ChunkMissingTerminator, InvalidChunkSize, LimitRequestHeaders
 from gunicorn.http.message import Request
 from gunicorn.http.unreader import IterUnreader
+from msgspec import Struct
 
 BODY_S = 20.0  # Maximum seconds from the end of the head to the end of the body.
 MAX_HEAD_BYTES = 64 * 1024
@@ -27,16 +27,14 @@ MAX_CHUNK_LINE_BYTES = 1024
 MAX_TRAILERS_BYTES = 8 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Admission:
+class Admission(Struct, frozen=True):
     """Permission for an organization or a person to send a body of up to `max_bytes`."""
 
     owner: str
     max_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedBody:
+class RefusedBody(Struct, frozen=True):
     """Response to a request whose body is not read."""
 
     status: str

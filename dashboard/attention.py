@@ -6,9 +6,10 @@ Each function executes one statement for any number of organizations. All lists 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from accounts import access
 from scans.check_catalogue import check_name
@@ -156,16 +157,14 @@ WITHOUT_READERS = """
 OrganizationIds: TypeAlias = Sequence[int]
 
 
-@dataclass(frozen=True, slots=True)
-class SilentMonitor:
+class SilentMonitor(Struct, frozen=True):
     """A monitor that notifies nobody."""
 
     id: str
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """Urgent findings of one check on all sites that have it.
 
     `hosts` are the first of them. `new_sites` have it since an otherwise good scan of the last days. `scan_id` is a
@@ -186,8 +185,7 @@ class Problem:
         return self.sites - len(self.hosts)
 
 
-@dataclass(frozen=True, slots=True)
-class Problems:
+class Problems(Struct, frozen=True):
     """Open problems, worst first, and those that were fixed recently, each with the number of all."""
 
     open: tuple[Problem, ...]
@@ -196,8 +194,7 @@ class Problems:
     fixed_total: int
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """Site, monitor or list that does not work.
 
     `name` is a host if `id` is empty, otherwise the name of the monitor or list.
@@ -215,8 +212,7 @@ class Failure:
         return "site" if not self.id else "list" if is_id("lst", self.id) else "monitor"
 
 
-@dataclass(frozen=True, slots=True)
-class Failures:
+class Failures(Struct, frozen=True):
     """Failures of one kind, latest first, with the number of all."""
 
     rows: tuple[Failure, ...] = ()
@@ -227,8 +223,7 @@ class Failures:
         return self.total - len(self.rows)
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(Struct, frozen=True):
     """Certificate of a host, or mutes, that end at a time."""
 
     organization_id: int
@@ -237,8 +232,7 @@ class End:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Coming:
+class Coming(Struct, frozen=True):
     """What ends soon, and the numbers of monitors and lists by organization."""
 
     certificates: tuple[End, ...]

@@ -6,12 +6,12 @@ One row is one request, even with several types and pages.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import F
 from django.urls import reverse
 from django.utils.text import capfirst
+from msgspec import Struct
 
 from accounts import access
 from scans.models import Scan, report_path
@@ -40,8 +40,7 @@ AUDIT_COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Grade:
+class Grade(Struct, frozen=True):
     """Score and grade for one scan type.
 
     `url` leads to the report until it expires.
@@ -55,8 +54,7 @@ class Grade:
     url: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """List row for an audit or a single scan.
 
     `grades` has one item per scan type, None if it was not requested.

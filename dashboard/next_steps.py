@@ -7,10 +7,10 @@ Nobody has to dismiss a step, because steps are displayed only until an organiza
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.urls import reverse
+from msgspec import Struct
 
 from accounts import access
 from accounts.models import Membership
@@ -26,8 +26,7 @@ DONE_STEPS = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """A step that a person can take. `action` is the link text for `url`."""
 
     name: str

@@ -6,11 +6,11 @@ Every list has a limit and uses an index.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from typing import Any
 
 from django.db.models import Q, QuerySet
+from msgspec import Struct
 
 from accounts import access, usage
 from accounts.usage import Quota, TierLimits
@@ -27,8 +27,7 @@ MAX_RUNNING = 10
 MAX_LATEST = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Month:
+class Month(Struct, frozen=True):
     """Monthly quota for the dashboard's gauge.
 
     `start` and `reset_at` are the start of this month and of the next one.
@@ -50,8 +49,7 @@ class Month:
         return "bad" if not self.quota.remaining else "warn" if self.percent >= 80 else "calm"
 
 
-@dataclass(frozen=True, slots=True)
-class Recent:
+class Recent(Struct, frozen=True):
     """Running entries, oldest first, and the latest finished ones.
 
     `has_more_running` is True if running entries were left out.
@@ -62,8 +60,7 @@ class Recent:
     latest: list[Entry]
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Struct, frozen=True):
     """Status filter option, with the audit and scan statuses that it selects."""
 
     label: str
@@ -156,8 +153,7 @@ def entry_page(organization_id: int, query: Mapping[str, str], scope: VisibleSit
     return EntryPage(page, entries(organization_id, page.rows), type, status, text, has_monitors)
 
 
-@dataclass(frozen=True, slots=True)
-class EntryPage:
+class EntryPage(Struct, frozen=True):
     """A page of entries with its filters.
 
     A filter that is an empty string is not applied.

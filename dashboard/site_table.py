@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.utils import timezone
+from msgspec import Struct
 
 from accounts import access
 from accounts.authentication import Caller
@@ -56,8 +56,7 @@ HAS_TAG = """state.host IN (
 )"""
 
 
-@dataclass(frozen=True, slots=True)
-class SiteRow:
+class SiteRow(Struct, frozen=True):
     """Site with its state and the latest results of its main page."""
 
     state: SiteState
@@ -65,8 +64,7 @@ class SiteRow:
     page: PageRow
 
 
-@dataclass(frozen=True, slots=True)
-class SiteTable:
+class SiteTable(Struct, frozen=True):
     """Page of the table of sites with its filters and columns. Unused filters are absent."""
 
     rows: list[SiteRow]

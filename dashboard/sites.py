@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
 from urllib.parse import urlencode
 
 from django.utils import timezone
+from msgspec import Struct
 
 from accounts import access
 from infrastructure.web import keyset
@@ -63,8 +63,7 @@ MAIN = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """Score and grade from one scan."""
 
     scan_id: str
@@ -87,8 +86,7 @@ class Result:
 Results: TypeAlias = Mapping[str, Sequence[Result]]
 
 
-@dataclass(frozen=True, slots=True)
-class PageRow:
+class PageRow(Struct, frozen=True):
     """A page and its results for every scan type. `host` is the site's host."""
 
     host: str

@@ -21,7 +21,6 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ from cyclonedx.model import HashAlgorithm, HashType
 from cyclonedx.model.bom import Bom
 from cyclonedx.model.component import Component, ComponentType
 from cyclonedx.output.json import JsonV1Dot6
+from msgspec import Struct
 from packageurl import PackageURL
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -61,8 +61,7 @@ class ImagesError(Exception):
     """
 
 
-@dataclass(frozen=True)
-class Engine:
+class Engine(Struct, frozen=True):
     """Container engine that builds and stores images, either `docker` or `podman`."""
 
     name: str

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from django.utils.safestring import SafeString
+from msgspec import Struct
 
 from documentation.contents import resolver
 from documentation.markdown import chunks, inline
@@ -21,8 +21,7 @@ ABOUT_MANY = {"all exposure checks": "exposed-", "all hreflang checks": "hreflan
 ABOUT_ALL = "all"
 
 
-@dataclass(frozen=True, slots=True)
-class Deviation:
+class Deviation(Struct, frozen=True):
     """How a check deviates from other tools, and why."""
 
     decision: SafeString

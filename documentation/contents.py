@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from django.conf import settings
 from django.urls import reverse
 from django.utils.safestring import SafeString
+from msgspec import Struct
 
 from documentation.markdown import Chunk, Heading, Resolve, chunks, render
 
@@ -23,8 +23,7 @@ OF_EXPORT = ("Data export",)
 WEB = ("http://", "https://")
 
 
-@dataclass(frozen=True, slots=True)
-class Guide:
+class Guide(Struct, frozen=True):
     """A page that shows a document in docs/.
 
     The page has either the chunks whose title or section is in `only`, or all chunks except those in `without`.
@@ -46,8 +45,7 @@ class Guide:
         return tuple(chunk for title in self.only for chunk in all_chunks if title in (chunk.title, chunk.section))
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True):
     """An entry in the side navigation."""
 
     text: str

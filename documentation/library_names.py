@@ -5,9 +5,10 @@ A test compares them with those of the previous release.
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from collections.abc import Callable, Iterator
+
+from msgspec import Struct
 
 import website_scan
 
@@ -50,8 +51,8 @@ def _parameters(signature: inspect.Signature) -> Iterator[str]:
 
 def _attributes(value: type) -> Iterator[str]:
     """Yield the public attributes: constructor's parameters of ordinary classes, fields, properties and methods."""
-    if dataclasses.is_dataclass(value):
-        yield from (field.name for field in dataclasses.fields(value) if not field.name.startswith("_"))
+    if isinstance(value, type) and issubclass(value, Struct):
+        yield from (name for name in value.__struct_fields__ if not name.startswith("_"))
     elif not issubclass(value, Exception):
         yield f"{value.__name__}({', '.join(_parameters(inspect.signature(value)))})"
     elif "__init__" in vars(value):

@@ -8,13 +8,13 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
 
 from django.conf import settings
 from django.utils.safestring import SafeString
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from msgspec import Struct
 
 from documentation.pictures import picture, with_markdown_images
 
@@ -31,8 +31,7 @@ CODE = re.compile(r"[A-Z][A-Z_]{3,40}")
 Resolve = Callable[[str], str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(Struct, frozen=True):
     """A heading and the text up to the next heading.
 
     `section` is the second-level heading above it.
@@ -48,8 +47,7 @@ class Chunk:
         return anchor_of(self.title)
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(Struct, frozen=True):
     """A heading in a rendered document, for its table of contents."""
 
     level: int

@@ -7,12 +7,12 @@ import json
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
 import yaml
 from django.conf import settings
+from msgspec import Struct
 
 from documentation.markdown import EXAMPLE_ORIGIN, anchor_of
 from infrastructure.api.framework import TAGS
@@ -29,8 +29,7 @@ LIMITS = (("minimum", "maximum", ""), ("minLength", "maxLength", " characters"),
 MAX_EXAMPLE_LINES = 120
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """A parameter or a body field.
 
     Nested names have dots and brackets, such as `scans[].id`.
@@ -45,8 +44,7 @@ class Field:
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """A response in the API reference.
 
     `headers` excludes those that all responses have.
@@ -64,8 +62,7 @@ class Answer:
         return HTTPStatus(int(self.status)).phrase
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Struct, frozen=True):
     """An operation: one method on one path.
 
     `errors` excludes the errors that most operations have.
@@ -83,8 +80,7 @@ class Operation:
     errors: tuple[Answer, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """Operations with the same tag."""
 
     slug: str
@@ -93,8 +89,7 @@ class Group:
     operations: tuple[Operation, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Api:
+class Api(Struct, frozen=True):
     """The whole API, with its groups by slug and the errors that most operations share."""
 
     groups: Mapping[str, Group]

@@ -6,9 +6,9 @@ import functools
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from django.urls import reverse
+from msgspec import Struct
 
 from documentation.contents import OVERVIEW, address_of, guides
 from documentation.reference import Operation, api
@@ -45,8 +45,7 @@ STOP_WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """A documentation section that search results link to.
 
     `page` is its page's title.

@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
@@ -20,6 +19,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 from django.views.decorators.http import require_safe
+from msgspec import Struct
 
 from documentation.check_pages import deviations, neighbours, search
 from documentation.contents import OVERVIEW, Link, guide_of, guides, navigation, render_guide, resolver
@@ -39,8 +39,7 @@ CHECKS_DESCRIPTION = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """A documentation page. `body` is the HTML below the first-level heading."""
 
     title: str

@@ -9,11 +9,13 @@ import importlib.util
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from email.utils import parseaddr
 from ipaddress import ip_address
 
+from msgspec import Struct
+
 from website_scan.environment import IPNetwork, Problem, is_set, networks, positive, problems, words
+from website_scan.records import repr_without
 from website_scan.written_urls import split_url
 
 MIN_SECRET_KEY_LENGTH = 32
@@ -122,8 +124,7 @@ def issuer_url(raw: str) -> str:
     return url
 
 
-@dataclass(frozen=True, slots=True)
-class IdentityProvider:
+class IdentityProvider(Struct, frozen=True):
     """OpenID Connect provider.
 
     It is trusted for e-mail addresses in `domains`, or for all if that is empty.
@@ -133,8 +134,11 @@ class IdentityProvider:
     name: str
     issuer: str
     client_id: str
-    client_secret: str = field(repr=False)
+    client_secret: str
     domains: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return repr_without(self, "client_secret")
 
     def speaks_for(self, email: str) -> bool:
         """Return True if the provider is trusted for this e-mail address."""

@@ -14,7 +14,6 @@ import time
 import uuid
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -22,6 +21,7 @@ from celery.exceptions import SoftTimeLimitExceeded
 from django.db import InterfaceError, OperationalError, close_old_connections, connection, models
 from django.db.models import Q
 from django.db.models.functions import Now
+from msgspec import Struct
 
 from infrastructure.postgresql.hang_detection import log_failure
 
@@ -54,8 +54,7 @@ class Leased(models.Model):
 RELEASED: dict[str, None] = {"claim_token": None, "lease_expires_at": None}
 
 
-@dataclass(frozen=True, slots=True)
-class Lease:
+class Lease(Struct, frozen=True):
     """A lease duration, and the query conditions that depend on it.
 
     A worker that does not renew its lease within `duration` counts as dead.

@@ -11,12 +11,12 @@ import re
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Generic, TypeVar
 
 from django.conf import settings
 from django.db import Error, InterfaceError, OperationalError
+from msgspec import Struct
 
 from infrastructure.postgresql.hang_detection import log_failure
 from infrastructure.postgresql.statements import fetch
@@ -35,8 +35,7 @@ RETRY_S = 60
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Struct, frozen=True):
     """Maintenance message for clients.
 
     If it contains a time of day, maintenance ends then.

@@ -9,12 +9,12 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain
 
 from django.apps import apps
 from django.utils.module_loading import module_has_submodule
+from msgspec import Struct
 
 logger = logging.getLogger(__name__)
 
@@ -32,8 +32,7 @@ def always() -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class Retention:
+class Retention(Struct, frozen=True):
     """A type of row that expires, and its delete function.
 
     The function returns False if time ran out.

@@ -5,7 +5,6 @@ Members of the organization, and visitors with the link of a shared report or au
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +13,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+from msgspec import Struct
 
 from accounts import access, activity, roles
 from accounts.identity import requirements
@@ -33,8 +33,7 @@ LARGE = (  # Large columns, which only the report page and the exports need.
 )
 
 
-@dataclass(frozen=True, slots=True)
-class VisibleScan:
+class VisibleScan(Struct, frozen=True):
     """Scan that the visitor may view.
 
     `membership` is None for visitors who only have the link of a shared report.

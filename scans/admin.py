@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import urlencode
 
@@ -17,6 +16,7 @@ from django.template.defaultfilters import truncatechars
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
+from msgspec import Struct
 
 from accounts.admin import OrganizationAdmin
 from accounts.models import Organization, User
@@ -130,8 +130,7 @@ class ScanAdmin(ReadOnlyAdmin):
         return request.user.has_perm("scans.change_scan")
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """Entry of a scan's timeline."""
 
     at: datetime

@@ -6,11 +6,10 @@ needs only one statement.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class AuditSql:
+class AuditSql(Struct, frozen=True):
     """SQL fragments that add audit data to queries of `scans_scan AS scan`.
 
     The defaults ignore audits.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from website_scan.findings import ScanType
 from website_scan.report.fixes import Part, parts
@@ -12,16 +12,14 @@ from website_scan.report_json import StoredFix
 from website_scan.values import outline
 
 
-@dataclass(frozen=True, slots=True)
-class Cap:
+class Cap(Struct, frozen=True):
     """Upper limit of the score while the check fails."""
 
     limit: int
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomeEntry:
+class OutcomeEntry(Struct, frozen=True):
     """Outcome of a check, as the catalogue describes it."""
 
     name: str
@@ -36,8 +34,7 @@ class OutcomeEntry:
         return outline(self.title)
 
 
-@dataclass(frozen=True, slots=True)
-class CheckEntry:
+class CheckEntry(Struct, frozen=True):
     """Entry of a check in the catalogue, as `manage.py checks --format json` prints it."""
 
     id: str

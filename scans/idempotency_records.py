@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from django.db import transaction
 from django.utils import timezone
+from msgspec import Struct
 
 from accounts import access
 from infrastructure.api import idempotency
@@ -21,8 +21,7 @@ from website_scan.net.credentials import Credentials
 Document = TypeVar("Document", bound=Mapping[str, object])
 
 
-@dataclass(frozen=True, slots=True)
-class Created(Generic[Document]):
+class Created(Struct, Generic[Document], frozen=True):
     """Response to a request that creates an object.
 
     `replayed` is True for a stored response.

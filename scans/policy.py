@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from django.conf import settings
+from msgspec.structs import replace
 
 from website_scan.environment import Exemption
 from website_scan.net.policy import Policy, RouteValidator, user_agent_at

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from rest_framework import serializers
 
 from infrastructure.api.errors import InvalidParams
@@ -125,8 +125,7 @@ def viewing_of(values: Mapping[str, Any], current: Viewing | None = None) -> Vie
     return Viewing(tuple(values.get("widths", usual.widths)), values.get("color_scheme", usual.color_scheme))
 
 
-@dataclass(frozen=True, slots=True)
-class ScanRequest:
+class ScanRequest(Struct, frozen=True):
     """Request for a scan of one page.
 
     Its credentials are sent to the target's origin only. `viewing` is None if the usual one applies, and `requirements`

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Exists, OuterRef, QuerySet
 from drf_spectacular.utils import extend_schema_field
+from msgspec import Struct
 from rest_framework import serializers
 
 from accounts import access
@@ -33,8 +33,7 @@ EMAILS_RULE = f"notify.emails must be a list of at most {MAX_EMAILS} addresses."
 WORDS = {Monitor: "monitor", SiteList: "list"}
 
 
-@dataclass(frozen=True, slots=True)
-class Recipients:
+class Recipients(Struct, frozen=True):
     """Recipients of a monitor or list for display.
 
     Includes unsubscribed recipients, and a warning if nobody is notified.

@@ -10,9 +10,10 @@ from __future__ import annotations
 import calendar
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct
 
 from accounts.models import Interval
 
@@ -28,8 +29,7 @@ PERIODS = {
 FIRST_MONDAY = datetime(2024, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
+class Schedule(Struct, frozen=True):
     """Schedule of runs at local time `at`.
 
     Without `at`, a digest of `seed` determines the start within the interval.

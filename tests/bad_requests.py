@@ -14,7 +14,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from ipaddress import ip_network
 from pathlib import Path
@@ -25,6 +24,8 @@ import pytest
 from django.apps import apps
 from django.test import override_settings
 from django.utils import timezone
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from accounts.keys.minting import mint
 from accounts.keys.services import create_api_key
@@ -65,8 +66,7 @@ PORT = re.compile(r"(?<=127\.0\.0\.1:)\d+")
 REMOVED = object()
 
 
-@dataclass(frozen=True, slots=True)
-class BadRequest:
+class BadRequest(Struct, frozen=True):
     """Invalid request.
 
     `body` is a JSON value, or bytes that are sent unchanged. `caller` is a key of Cast.callers.
@@ -85,8 +85,7 @@ class BadRequest:
 NUMBERS = {"number": "1", "criterion": "2.4.3", "finding": "1"}
 
 
-@dataclass(frozen=True, slots=True)
-class Cast:
+class Cast(Struct, frozen=True):
     """API clients by name, and values for placeholders.
 
     `{name}` is replaced by `names[name]`.
@@ -108,8 +107,7 @@ class Cast:
         return text if len(text) <= MAX_ERROR_LENGTH else f"{text[:MAX_ERROR_LENGTH]}… ({len(text)} characters)"
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Struct, frozen=True):
     """API operation with its method, path and valid body.
 
     The body is empty if the operation needs none.

@@ -6,12 +6,12 @@ import json
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.test import Client
 from django.utils import timezone
+from msgspec import Struct
 
 from accounts.authentication import Caller
 from accounts.keys.services import create_api_key
@@ -68,8 +68,7 @@ class Api:
         return self._headers | {name.replace("_", "-"): value for name, value in headers.items()}
 
 
-@dataclass
-class Member:
+class Member(Struct):
     """Organization with one API key and a client that uses the key."""
 
     organization: Organization

@@ -19,7 +19,6 @@ import sys
 import tempfile
 import urllib.request
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ import pytest
 import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
+from msgspec import Struct
 
 from tests.e2e.service import free_port
 from tests.operations.stack.processes import wait_until
@@ -42,8 +42,7 @@ BUILD_TIMEOUT_S = 1500
 START_TIMEOUT_S = 120
 
 
-@dataclass(frozen=True)
-class Cluster:
+class Cluster(Struct, frozen=True):
     """API server without nodes.
 
     It validates and stores manifests, but runs no pods.

@@ -12,13 +12,13 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from itertools import chain
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 from xdist.workermanage import WorkerController
 
 from tests.distribution import empties_database
@@ -28,8 +28,7 @@ FAST = "fast"
 EMPTIED = "emptied_database"
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """Mark for tests that meet at least one condition."""
 
     mark: str

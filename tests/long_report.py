@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 from django.utils import timezone
+from msgspec.structs import replace
 
 from accounts.models import Organization
 from accounts.usage import month_of
@@ -48,8 +48,7 @@ WORDS = (
 FRAMES = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Contrast(Element):
+class Contrast(Element, frozen=True):
     """Text element with a text colour and a background colour."""
 
     front: Annotated[str, Column("Text colour", "colour")] = ""
@@ -57,8 +56,7 @@ class Contrast(Element):
     ratio: Annotated[float, Column("Contrast", "number")] = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class File(Place):
+class File(Place, frozen=True):
     """File with its size, possible savings and duration."""
 
     kind: ClassVar[str] = "file"

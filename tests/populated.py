@@ -8,12 +8,13 @@ from __future__ import annotations
 import functools
 import io
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from ipaddress import ip_network
 from typing import Any
 
 from django.utils import timezone
+from msgspec import Struct
+from msgspec.structs import replace
 from PIL import Image
 
 from accounts import activity
@@ -71,8 +72,7 @@ ACTIONS = tuple(activity.ACTIONS)
 NAME, DOMAIN = "Larkspur", "larkspur.example"
 
 
-@dataclass(frozen=True)
-class Populated:
+class Populated(Struct, frozen=True):
     """An organization with rows of each kind.
 
     `people` are users by role, including an outsider.

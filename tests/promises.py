@@ -8,8 +8,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
+
+from msgspec.structs import replace
 
 from website_scan.findings import Severity
 from website_scan.report.cap_sentence import KINDS, NUMBERS

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, make_dataclass, replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, cast
+
+from msgspec import defstruct
+from msgspec.structs import replace
 
 from website_scan.findings import HIGH, Severity
 from website_scan.places import Column, Element, Identity, Place, Rows, as_written
@@ -13,8 +15,7 @@ from website_scan.report_json import ExportedCheck, ExportedFinding, StoredTable
 from website_scan.result import CheckResult, CheckStatus, HowToFix
 
 
-@dataclass(frozen=True, slots=True)
-class Named(Place):
+class Named(Place, frozen=True):
     """Place that consists only of a name."""
 
     kind: ClassVar[str] = "name"
@@ -86,10 +87,8 @@ def _column_kind(table: StoredTable) -> type[Place]:
         )
         for column in table["columns"]
     ]
-    place_class: type[Place] = make_dataclass(
-        table["kind"], columns, bases=(Place,), frozen=True, namespace={"kind": table["kind"]}
-    )
-    return place_class
+    kind = table["kind"]
+    return cast("type[Place]", defstruct(kind, columns, bases=(Place,), frozen=True, namespace={"kind": kind}))
 
 
 def stored(check: CheckResult, url: str = "https://example.com/") -> ExportedCheck:

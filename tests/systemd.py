@@ -19,10 +19,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 from packaging.requirements import Requirement
 
 from tests.operations.stack.processes import wait_until
@@ -44,8 +44,7 @@ ENVIRONMENT = {
 BOOT_TIMEOUT_S = 120
 
 
-@dataclass(frozen=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """Running machine that executes commands as root."""
 
     root: Path

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pytest
 from django.db import transaction
 from django.test import Client
+from msgspec import Struct
 from pytest_django import DjangoDbBlocker
 
 from accounts.models import ApiKey, Invitation, Membership, User
@@ -54,8 +54,7 @@ QUERIES = {
 }
 
 
-@dataclass(frozen=True)
-class Limited:
+class Limited(Struct, frozen=True):
     """Populated organization with a member and a viewer who are limited to OWN.
 
     `secrets` are texts that they may not read: names of other sites, of rows of these sites, and of people.

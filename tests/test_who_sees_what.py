@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -16,6 +15,7 @@ import pytest
 from django.db import transaction
 from django.db.models import QuerySet
 from django.test import Client
+from msgspec import Struct
 from pytest_django import DjangoDbBlocker
 
 from accounts.models import RANKS, ActivityEvent, Membership, User
@@ -630,8 +630,7 @@ EVIL = [
 ]
 
 
-@dataclass
-class Result:
+class Result(Struct):
     """Response to a request, and the new activity log entries.
 
     The entries are counted.
@@ -667,8 +666,7 @@ class Result:
         return text.lower() in text_of_response.lower()
 
 
-@dataclass
-class World:
+class World(Struct):
     """Populated organization with everybody's session cookies."""
 
     populated: Populated

@@ -12,10 +12,10 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import requests
+from msgspec import Struct
 
 from operations.stack import embedded
 from tests.operations.stack.processes import wait_until
@@ -40,8 +40,7 @@ STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.Static
 """
 
 
-@dataclass(frozen=True)
-class Rehearsal:
+class Rehearsal(Struct, frozen=True):
     """Result of a rehearsal.
 
     `failures` are requests that were refused or failed.

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from django.db.models import BinaryField, Prefetch, Q
 from django.db.models.functions import Length, Substr
 from django.utils import timezone
+from msgspec import Struct
 
 from accounts import access
 from accounts.models import Membership
@@ -30,8 +30,7 @@ MAX_PLANNED_ATTEMPTS = len(PAUSES) + 1
 REFRESH_WINDOW = timedelta(seconds=30)
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveryState:
+class DeliveryState(Struct, frozen=True):
     """State of a delivery in words.
 
     `tone` is the colour class of its badge.
@@ -41,8 +40,7 @@ class DeliveryState:
     tone: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LogEntry:
+class LogEntry(Struct, frozen=True):
     """Delivery in the delivery log with its last attempts, newest first.
 
     `payload` is the event's body as indented JSON. If the body is too long, `is_cut` is True, and `payload` is the
@@ -82,8 +80,7 @@ class LogEntry:
         return self.attempts[0] if self.attempts else None
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveryLog:
+class DeliveryLog(Struct, frozen=True):
     """Page of the delivery log with its filters.
 
     An empty string means no filter.

@@ -6,9 +6,9 @@ Also contains the serializers for bodies of /api/webhooks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from rest_framework import serializers
 
 from infrastructure.api.inputs import Address, Choice, Chosen, Flag, Input, Text
@@ -16,8 +16,7 @@ from webhooks.models import MAX_NAME_LENGTH, EventKind, Webhook
 from website_scan.net.targets import Target
 
 
-@dataclass(frozen=True, slots=True)
-class WebhookRequest:
+class WebhookRequest(Struct, frozen=True):
     """Validated request to create or change a webhook.
 
     A new webhook needs `target` and `events`. None means no change, or the default name.

@@ -7,7 +7,6 @@ need the secret first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.contrib import messages
@@ -15,6 +14,7 @@ from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_safe
+from msgspec import Struct
 
 from accounts.authentication import member_caller
 from accounts.identity.freshness import require_fresh_login
@@ -33,8 +33,7 @@ Role = Membership.Role
 Format = Webhook.Format
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(Struct, frozen=True):
     """What the set-up page of a format displays and preselects."""
 
     events: Sequence[EventKind]

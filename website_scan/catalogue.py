@@ -15,10 +15,12 @@ import types
 import typing
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cache
 from typing import Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from website_scan.findings import SEVERE, ScanType, Severity
 from website_scan.outcomes import Fix, Outcome, Verdict
@@ -50,8 +52,7 @@ class States(StrEnum):
     NONE = "none"  # It judges the markup as sent, of which the browser shows the result only.
 
 
-@dataclass(frozen=True, slots=True)
-class Category:
+class Category(Struct, frozen=True):
     """Category of checks in a report.
 
     `weight` is relative to the other categories of the scan type; without a weight, the results affect neither score
@@ -75,8 +76,7 @@ class Category:
     states: States = States.ALL
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
+class Need(Struct, frozen=True):
     """Evidence that a check or probe takes as a parameter.
 
     `optional` parameters may be None.
@@ -87,8 +87,16 @@ class Need:
     optional: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Declaration:
+class _Named(Struct, frozen=True):
+    """Record whose only positional field is its ID."""
+
+    id: str
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+
+class Declaration(_Named, frozen=True, kw_only=True):
     """Decorator that declares a check.
 
     `@check("id", name=…, …)` is written before a function. The function stays an ordinary one: evidence in, `Verdict`
@@ -106,11 +114,10 @@ class Declaration:
     counts as measured by default.
     """
 
-    id: str = field(kw_only=False)
     name: str
-    outcomes: Mapping[str, str | Outcome] = field(hash=False)
+    outcomes: Mapping[str, str | Outcome]
     severity: Severity
-    fix: str | Fix = field(hash=False)
+    fix: str | Fix
     why: str = ""
     consequence: str = ""
     judged: str = ""
@@ -155,8 +162,7 @@ class Declaration:
 check = Declaration
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check(Declaration):
+class Check(Declaration, frozen=True, kw_only=True):
     """Check in the catalogue.
 
     It has a function and the evidence that the function needs. Fields that the declaration leaves to the category have
@@ -176,8 +182,7 @@ class Check(Declaration):
     override: Override | None
 
 
-@dataclass(frozen=True, slots=True)
-class Override:
+class Override(Struct, frozen=True):
     """Function that may replace the verdict of any check of a scan type.
 
     Returns None to leave it unchanged.
@@ -187,8 +192,7 @@ class Override:
     needs: tuple[Need, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(Struct, frozen=True):
     """Function that gathers evidence.
 
     If an `essential` probe fails, the scan fails. `applies_to_whole_origin` marks a probe whose evidence is the same
@@ -204,8 +208,7 @@ class Probe:
     needs_idle_network: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _ProbeOptions:
+class _ProbeOptions(Struct, frozen=True):
     essential: bool
     applies_to_whole_origin: bool
     needs_idle_network: bool
@@ -264,7 +267,7 @@ def new_check(
 
     Raises CatalogueError if a parameter of the function is not one evidence class.
     """
-    values = {column.name: getattr(declared, column.name) for column in fields(declared)}
+    values = {name: getattr(declared, name) for name in declared.__struct_fields__}
     values |= {name: getattr(category, name) for name in INHERITED_FIELDS if values[name] is None}
     return Check(
         **values,

@@ -12,9 +12,10 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import Struct
 
 from website_scan.written_urls import split_url
 
@@ -31,8 +32,7 @@ MAX_DOMAIN_CHARACTERS = 150
 _PLUG_IN_AND_WEIGHT = re.compile(r"(?P<name>[a-z][a-z0-9]{1,31})(?:=(?P<weight>[0-9]{1,3}))?")
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """Environment variable with an invalid value.
 
     `hint` describes valid values.

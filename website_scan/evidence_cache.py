@@ -5,15 +5,15 @@ An example is the TLS certificate.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
+
+from msgspec import Struct
 
 from website_scan.catalogue import Probe
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """Cached evidence, with the time when an earlier visit gathered it."""
 
     evidence: object

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from website_scan.catalogue import VERSION_DIGITS, Check, Probe, catalogue_version
 from website_scan.findings import ScanType
@@ -15,8 +16,7 @@ from website_scan.result import PlugIn
 
 
 # Instances are compared by identity, so that plans can be cached.
-@dataclass(frozen=True, slots=True, eq=False)
-class Extension:
+class Extension(Struct, frozen=True, eq=False):
     """Additional checks, and the probes of their evidence by the class that they provide.
 
     Evidence of the catalogue's probes is available to the checks and to the probes. IDs of checks and of categories

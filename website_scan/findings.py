@@ -5,8 +5,9 @@ Severities, scan types and web servers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Severity(StrEnum):
@@ -58,8 +59,7 @@ class Server(StrEnum):
     STATIC = "static hosting"
 
 
-@dataclass(frozen=True, slots=True)
-class NotApplicable:
+class NotApplicable(Struct, frozen=True):
     """Verdict that a check does not apply to the page.
 
     The report omits the check.

@@ -7,9 +7,10 @@ a help text (a plain string) to the type of a key.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, TypeVar
+
+from msgspec import Struct
 
 from website_scan.findings import ScanType, Severity
 from website_scan.security_categories import CATEGORY_KEYS
@@ -23,8 +24,7 @@ GRADE = r"^(A\+|[ABCDF])$"
 FINGERPRINT = r"^[0-9a-f]{16}$"
 
 
-@dataclass(frozen=True, slots=True)
-class Keywords:
+class Keywords(Struct, frozen=True):
     """Additional JSON Schema keywords for a value."""
 
     pattern: str | None = None
@@ -33,8 +33,7 @@ class Keywords:
     maximum: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
+class Values(Struct, frozen=True):
     """Values of an enum in openapi.yaml, with their labels."""
 
     choices: tuple[tuple[str, str], ...]
@@ -50,8 +49,7 @@ def values(choices: Iterable[str | tuple[str, str]]) -> Values:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Component:
+class Component(Struct, frozen=True):
     """Name and description of an openapi.yaml component.
 
     The component merges several TypedDicts.

@@ -8,18 +8,18 @@ the fault. Texts for readers are composed in `website_scan.wording`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import TypeVar
+
+from msgspec import Struct, field
 
 from website_scan.findings import NotApplicable, Server, Severity
 from website_scan.places import Place
 from website_scan.values import Value, filled, typed
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """Outcome of a check, with its title and the severities that it can have.
 
     The first severity is the default of a verdict without one; an outcome declared without severities has that of the
@@ -60,8 +60,7 @@ MAX_ROUNDING_FACTOR = 1.04
 Snippets = Mapping[Server, str] | Mapping[Language, str] | Mapping[Server | Language, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """Instructions to fix a finding.
 
     They are a template of sentences with code in backticks, and code snippets.

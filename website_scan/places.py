@@ -2,9 +2,9 @@
 
 Places are elements, files, headers and cookies. Rows explain a measured value.
 
-Each kind of place is a frozen dataclass. Its fields are the columns of the table in a report, each with a label and a
+Each kind of place is a record. Its fields are the columns of the table in a report, each with a label and a
 format; the fields that identify the place form its fingerprint (ADR 11). A check with a kind of place of its own
-declares the dataclass in its own module.
+declares the class in its own module.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from __future__ import annotations
 import typing
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, Self
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from website_scan.addresses import normal_address
 from website_scan.elements import element, prose
@@ -32,8 +34,7 @@ Cell = str | int | float | bool | None
 Normal = Callable[[str, WrittenUrl], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """Column in a table of places.
 
     It has the format of its values and the unit of its numbers.
@@ -44,8 +45,7 @@ class Column:
     unit: Unit = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """Annotation of a field that identifies a place.
 
     `normal(value, page)` returns the stable part of the value.
@@ -75,10 +75,10 @@ def as_host(text: str, page: WrittenUrl) -> str:
     return "" if host == page.hostname else host
 
 
-class Place:
+class Place(Struct, frozen=True):
     """Base class for kinds of places.
 
-    Subclasses are frozen dataclasses whose fields have a `Column` annotation.
+    The fields of subclasses have a `Column` annotation.
 
     A kind without an `Identity` explains a figure or describes the whole page: its rows have no fingerprints. If places
     of a kind `are_counted`, a fourth place that looks the same is a new place; the number of files or cookies varies
@@ -133,11 +133,11 @@ class Place:
     def mapped(self, change: Callable[[str], str]) -> Self:
         """Return a copy of the place with `change` applied to all texts."""
         changed = {}
-        for column in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
-            value = getattr(self, column.name)
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
             if isinstance(value, str) and (text := change(value)) != value:
-                changed[column.name] = text
-        return replace(self, **changed) if changed else self  # type: ignore[type-var]  # subclasses are dataclasses
+                changed[name] = text
+        return replace(self, **changed) if changed else self
 
     def row(self) -> dict[str, Cell]:
         """Return the place's values by column name.
@@ -158,8 +158,7 @@ def _annotations(kind: type[Place], mark: type[Any]) -> Iterable[tuple[str, Any]
 MAX_STORED_PLACES = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """First places of a finding, sorted by kind.
 
     They come with the total number of places for each kind.
@@ -220,8 +219,7 @@ WireBytes = Annotated[int | None, Column("Transferred", "number", "bytes")]
 Status = Annotated[int | None, Column("HTTP status", "number")]
 
 
-@dataclass(frozen=True, slots=True)
-class Element(Place):
+class Element(Place, frozen=True):
     """HTML element of the page.
 
     Its `ancestry`, the names of its ancestors, is more stable than the selector. `page_width` is set if the fault is
@@ -268,8 +266,7 @@ def shortened(selector: str, limit: int) -> str:
     return f"{selector[: limit - end - 3].rstrip()} … {selector[-end:].lstrip()}"
 
 
-@dataclass(frozen=True, slots=True)
-class StyledElement(Element):
+class StyledElement(Element, frozen=True):
     """HTML element with a fault in a style sheet.
 
     An example is text with too little contrast.
@@ -279,8 +276,7 @@ class StyledElement(Element):
     is_styled: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, slots=True)
-class Header(Place):
+class Header(Place, frozen=True):
     """HTTP response header."""
 
     kind: ClassVar[str] = "header"
@@ -298,8 +294,7 @@ class Header(Place):
         return f"{self.header}: {self.value}"
 
 
-@dataclass(frozen=True, slots=True)
-class RedirectHop(Place):
+class RedirectHop(Place, frozen=True):
     """Hop of a redirect chain, as a table row that explains a finding."""
 
     kind: ClassVar[str] = "redirect"
@@ -309,8 +304,7 @@ class RedirectHop(Place):
     status: Status = None
 
 
-@dataclass(frozen=True, slots=True)
-class Resource(Place):
+class Resource(Place, frozen=True):
     """File that the page loads, such as an image."""
 
     kind: ClassVar[str] = "resource"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import graphlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
+
+from msgspec import Struct
 
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.browser.journey.judged import JourneyState
@@ -29,8 +30,7 @@ INITIAL: frozenset[type] = frozenset({Target, Network, Clock, ScanTypes, Viewing
 OF_STATE: frozenset[type] = INITIAL - {Network} | {Page, BrowserLoad, JourneyState}
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(Struct, frozen=True):
     """Placeholder for evidence that could not be gathered.
 
     `reason` is a sentence for the report; `code` is the stable name of the reason.
@@ -58,8 +58,7 @@ TOO_SLOW = Missing("The page is so large or complex that this took too long to c
 NO_BROWSER = Missing("There is no browser.", "no-browser")
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """Checks of a scan type and all probes that they need.
 
     A check may need a probe indirectly. `omitted` are the checks that need a browser, if none is available.

@@ -13,9 +13,10 @@ import string
 import sys
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from operator import itemgetter
 from typing import Any
+
+from msgspec.structs import replace
 
 from website_scan.messages import MASK
 from website_scan.net.credentials import Credentials, OriginCredentials

@@ -9,8 +9,10 @@ findings; reports of one visit link to each other, and audits count the fact onc
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from website_scan.findings import ScanType
 from website_scan.result import CheckResult, HowToFix, RepeatedCheck
@@ -25,8 +27,7 @@ class CheckKey(NamedTuple):
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Repeat:
+class Repeat(Struct, frozen=True):
     """Rule that suppresses a duplicate finding.
 
     The check `told_by` reports the same fact.

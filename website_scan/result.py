@@ -1,11 +1,12 @@
-"""Frozen dataclasses for the result of a scan."""
+"""Records of the result of a scan."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
+
+from msgspec import Struct, field
 
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType, Severity
@@ -19,8 +20,7 @@ CheckStatus = Literal["pass", "warn", "fail"]
 Outcome = Literal["completed", "partial", "failed"]
 
 
-@dataclass(frozen=True, slots=True)
-class HowToFix:
+class HowToFix(Struct, frozen=True):
     """Fix of a finding.
 
     It is a text with code in backticks.
@@ -32,8 +32,7 @@ class HowToFix:
     snippets: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CheckResult:
+class CheckResult(Struct, frozen=True):
     """Result of a check.
 
     If it passed, `severity` and `how_to_fix` are None, `outcome`, `why` and `consequence` are empty.
@@ -79,16 +78,14 @@ class CheckResult:
     included_weight: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class PlugIn:
+class PlugIn(Struct, frozen=True):
     """Installed distribution that has added checks to a scan."""
 
     name: str
     version: str
 
 
-@dataclass(frozen=True, slots=True)
-class CategoryResult:
+class CategoryResult(Struct, frozen=True):
     """Results of a category in which at least one check ran.
 
     `score` is 0 to 100. `absent_weight` is the weight, by severity, of its planned checks that did not apply, could not
@@ -105,8 +102,7 @@ class CategoryResult:
     plug_in: PlugIn | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatedCheck:
+class RepeatedCheck(Struct, frozen=True):
     """Suppressed check.
 
     Another check's finding reports the same fact, so this one costs no points.
@@ -120,8 +116,7 @@ class RepeatedCheck:
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedCheck:
+class SkippedCheck(Struct, frozen=True):
     """Check that could not run.
 
     `reason` is a sentence, `code` is the stable name of the reason.
@@ -133,8 +128,7 @@ class SkippedCheck:
     code: str
 
 
-@dataclass(frozen=True, slots=True)
-class AppliedCap:
+class AppliedCap(Struct, frozen=True):
     """Cap that lowered the score to at most `limit`.
 
     `reason` says why.
@@ -147,16 +141,14 @@ class AppliedCap:
     applies_to_whole_origin: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class OmittedCheck:
+class OmittedCheck(Struct, frozen=True):
     """Check that was omitted because it needs a browser, and none was available."""
 
     id: str
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class ScanError:
+class ScanError(Struct, frozen=True):
     """Error of a failed scan.
 
     `code` is an error code of the API.
@@ -166,8 +158,7 @@ class ScanError:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class WaterfallRow:
+class WaterfallRow(Struct, frozen=True):
     """Request of a page load.
 
     Times are milliseconds since navigation start; `kind` is "document" or a kind of file.
@@ -187,8 +178,7 @@ class WaterfallRow:
     is_third_party: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Waterfall:
+class Waterfall(Struct, frozen=True):
     """First requests and metrics of a page load in milliseconds.
 
     `left_out` is the number of omitted requests.
@@ -200,8 +190,7 @@ class Waterfall:
     left_out: int
 
 
-@dataclass(frozen=True, slots=True)
-class Pictures:
+class Pictures(Struct, frozen=True):
     """Screenshots for the report.
 
     `page` is a WebP image, `film` are concatenated JPEG images of the page load.
@@ -212,8 +201,7 @@ class Pictures:
     places: PicturePlaces
 
 
-@dataclass(frozen=True, slots=True)
-class StateOfJourney:
+class StateOfJourney(Struct, frozen=True):
     """State of a journey that was judged. `name` is unique in the journey, and `step` counts from 1."""
 
     journey: str
@@ -221,8 +209,7 @@ class StateOfJourney:
     step: int
 
 
-@dataclass(frozen=True, slots=True)
-class ScanResult:
+class ScanResult(Struct, frozen=True):
     """Result of a scan.
 
     If and only if the scan failed, `score` and `grade` are None, and `categories` is empty.
@@ -268,16 +255,14 @@ class ScanResult:
 Phase = Literal["queued", "connecting", "collecting", "checking", "done"]
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """Number of finished checks of a scan, and number of planned checks."""
 
     done: int
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """Progress of a visit.
 
     It has the phase and the finished checks by scan type. `percent` never decreases.
@@ -288,8 +273,7 @@ class Progress:
     checks: Mapping[ScanType, Checked]
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """Limits of a visit: total time in seconds, and number of concurrent probes."""
 
     time_limit_s: float = 60.0

@@ -6,8 +6,10 @@ It gathers evidence, runs the checks and computes the scores.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from website_scan.browser.visit import Browser
 from website_scan.catalogue import catalogue_version
@@ -139,8 +141,7 @@ def failed_result(scan_type: ScanType, url: str, started_at: datetime, error: Sc
     )
 
 
-@dataclass
-class _ProgressReporter:
+class _ProgressReporter(Struct):
     """Reports a visit's progress.
 
     `checked` is the number of finished checks by scan type.

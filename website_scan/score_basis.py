@@ -6,7 +6,8 @@ They are stored so that the score can be recomputed as if findings were fixed.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.findings import Severity
 from website_scan.priority import Priority, priority
@@ -63,8 +64,7 @@ def basis(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> StoredBa
     }
 
 
-@dataclass(frozen=True, slots=True)
-class CappingFailures:
+class CappingFailures(Struct, frozen=True):
     """Group of failures with the same lowest cap.
 
     `severity` is None if their severities differ.
@@ -74,16 +74,14 @@ class CappingFailures:
     severity: Severity | None
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreStep:
+class ScoreStep(Struct, frozen=True):
     """Score after fixing the first `fixed` of the failures that caps count."""
 
     fixed: int
     score: int
 
 
-@dataclass(frozen=True, slots=True)
-class RemainingCap:
+class RemainingCap(Struct, frozen=True):
     """Cap that keeps the score at `value` after some fixes.
 
     `failures` are the remaining failures that the cap counts, and `unfixed` is the number of those that will not be
@@ -95,8 +93,7 @@ class RemainingCap:
     unfixed: int
 
 
-@dataclass(frozen=True, slots=True)
-class FixStep:
+class FixStep(Struct, frozen=True):
     """Score after fixing a check and all checks before it.
 
     `gain` are the points of this fix, to one decimal. `score` is rounded. `next_cap` is the cap that lowers the score
@@ -108,8 +105,7 @@ class FixStep:
     next_cap: RemainingCap | None
 
 
-@dataclass(frozen=True, slots=True)
-class CappedScore:
+class CappedScore(Struct, frozen=True):
     """Score that caps lower to `value`, with the failures that cause the caps.
 
     `groups` are the failures that caps count, by their lowest cap, the lowest cap first. `steps` are the increasing

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from website_scan.findings import Severity
 from website_scan.priority import is_emergency
@@ -69,8 +71,7 @@ class ScorableCategory(Protocol):
     def checks(self) -> Sequence[Scorable]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Cap:
+class Cap(Struct, frozen=True):
     """Upper limit of the overall score while certain checks fail.
 
     A cap applies if at least `count` checks failed, counting only those of `severity` (None: any) and, if `checks` is
@@ -103,8 +104,7 @@ class Cap:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(Struct, frozen=True):
     """Overall score, its grade and categories.
 
     `held` are the caps that lowered the score, the lowest first.
@@ -140,8 +140,7 @@ def score(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> Score:
     return Score(value, grade(value, weighing_results(categories)), scored, evaluation.held)
 
 
-@dataclass(frozen=True, slots=True)
-class Worth:
+class Worth(Struct, frozen=True):
     """Gain in score if a check were fixed.
 
     The fields are those of `CheckResult`.
@@ -162,8 +161,7 @@ def _set_worth(result: CheckResult, worth: Worth) -> CheckResult:
     return replace(result, points=worth.points, later=worth.later, holds=worth.holds)
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
+class Evaluation(Struct, frozen=True):
     """Score before rounding.
 
     It has the caps that lower it, the lowest first, and the worth of each check by category.
@@ -209,8 +207,7 @@ def weighing_results(categories: Sequence[ScorableCategory]) -> list[Scorable]:
     return [result for category in categories if category.weight for result in category.checks]
 
 
-@dataclass(frozen=True, slots=True)
-class PlainCheck:
+class PlainCheck(Struct, frozen=True):
     """Check result from a stored basis, or an assumed pass."""
 
     id: str
@@ -223,8 +220,7 @@ class PlainCheck:
     included_weight: int
 
 
-@dataclass(frozen=True, slots=True)
-class PlainCategory:
+class PlainCategory(Struct, frozen=True):
     """Category for a recomputed score.
 
     It is restored from a stored basis, or its checks are assumed to pass.

@@ -9,8 +9,10 @@ import logging
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from website_scan.browser.evidence import BrowserLoad, MixedRequests
 from website_scan.browser.journey.judged import JourneyState, journey_states
@@ -42,8 +44,7 @@ DOCTYPE = "<!doctype html>"
 LEFT_OUT_HEADERS = frozenset({"set-cookie"})
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedState:
+class JudgedState(Struct, frozen=True):
     """State of a journey with one result for each scan type that can judge it.
 
     `step` is the position of the step after which it was reached, from 0.

@@ -13,8 +13,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TypeVar
+
+from msgspec import Struct, field
 
 T = TypeVar("T")
 
@@ -61,8 +62,7 @@ def limited(function: Callable[[], T], seconds: float, cpu_s: float = math.inf) 
         raise
 
 
-@dataclass(slots=True, eq=False)
-class _LimitedCall:
+class _LimitedCall(Struct, eq=False):
     """Running call of `limited`.
 
     `deadline` is on the monotonic clock, `cpu_deadline` on the thread's processor clock, both in seconds.

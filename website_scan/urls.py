@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
 
 import ada_url
+from msgspec import Struct
 
 DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21}
 # Long URLs are not cached, because URLs in hostile pages may be megabytes long.
@@ -30,8 +30,7 @@ _PARTS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Url:
+class Url(Struct, frozen=True):
     """Absolute URL of any scheme in canonical form.
 
     `scheme` has no colon. `host` has no port, IPv6 has no brackets; it is ASCII if the scheme is one of the web's, and

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import ClassVar, Self, TypedDict
+
+from msgspec import Struct
 
 from website_scan.messages import MAX_LENGTH, SHOWN, agreeing, clause, counted, duration, excerpt, part, size
 
@@ -39,7 +40,7 @@ class TemplateError(Exception):
     """
 
 
-class Value:
+class Value(Struct, frozen=True):
     """Base class for values in verdicts, with a name (`kind`) for JSON."""
 
     kind: ClassVar[str]
@@ -60,8 +61,7 @@ class Value:
         raise TemplateError(f"no word agrees with a {self.kind}")
 
 
-@dataclass(frozen=True, slots=True)
-class Count(Value):
+class Count(Value, frozen=True):
     """Number of things: "1,200 forms", or "1,200" without a noun."""
 
     kind: ClassVar[str] = "count"
@@ -82,8 +82,7 @@ class Count(Value):
         return self.value
 
 
-@dataclass(frozen=True, slots=True)
-class Share(Value):
+class Share(Value, frozen=True):
     """Number of things out of a total, such as "2 of 3 forms".
 
     If all are counted, it is "3 forms".
@@ -108,8 +107,7 @@ class Share(Value):
         return self.value
 
 
-@dataclass(frozen=True, slots=True)
-class Bytes(Value):
+class Bytes(Value, frozen=True):
     """Size in bytes: "12 kB"."""
 
     kind: ClassVar[str] = "bytes"
@@ -124,8 +122,7 @@ class Bytes(Value):
         return self.value
 
 
-@dataclass(frozen=True, slots=True)
-class Seconds(Value):
+class Seconds(Value, frozen=True):
     """Measured time in seconds: "1.8 s"."""
 
     kind: ClassVar[str] = "seconds"
@@ -141,8 +138,7 @@ class Seconds(Value):
         return round(self.value, 4)
 
 
-@dataclass(frozen=True, slots=True)
-class Milliseconds(Value):
+class Milliseconds(Value, frozen=True):
     """Measured time in milliseconds: "320 ms"."""
 
     kind: ClassVar[str] = "milliseconds"
@@ -157,8 +153,7 @@ class Milliseconds(Value):
         return round(self.value, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Lifetime(Value):
+class Lifetime(Value, frozen=True):
     """Configured or remaining time in seconds, such as "90 days" or "5 minutes"."""
 
     kind: ClassVar[str] = "lifetime"
@@ -178,8 +173,7 @@ class Lifetime(Value):
         return self.value
 
 
-@dataclass(frozen=True, slots=True)
-class Date(Value):
+class Date(Value, frozen=True):
     """Date and time in UTC, such as "2026-11-21 07:15 UTC"."""
 
     kind: ClassVar[str] = "date"
@@ -194,8 +188,7 @@ class Date(Value):
         return f"{self.value:%Y-%m-%dT%H:%M:%SZ}"
 
 
-@dataclass(frozen=True, slots=True)
-class Number(Value):
+class Number(Value, frozen=True):
     """Number without a unit: "0.104"."""
 
     kind: ClassVar[str] = "number"
@@ -211,8 +204,7 @@ class Number(Value):
         return round(self.value, self.digits + 2) if self.digits else self.value
 
 
-@dataclass(frozen=True, slots=True)
-class Percent(Value):
+class Percent(Value, frozen=True):
     """Percentage of a whole, 0 to 100: "12%"."""
 
     kind: ClassVar[str] = "percent"
@@ -227,8 +219,7 @@ class Percent(Value):
         return round(self.value, 2)
 
 
-@dataclass(frozen=True, slots=True)
-class Word(Value):
+class Word(Value, frozen=True):
     """Text from the scanner or a standard, such as "TLS 1.2".
 
     It never comes from a site.
@@ -246,8 +237,7 @@ class Word(Value):
         return self.value
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt(Value):
+class Excerpt(Value, frozen=True):
     """Text from a site with masked secrets and a maximum length."""
 
     kind: ClassVar[str] = "text"
@@ -263,22 +253,19 @@ class Excerpt(Value):
         return self.text
 
 
-@dataclass(frozen=True, slots=True)
-class Code(Excerpt):
+class Code(Excerpt, frozen=True):
     """Code from a site, such as markup, a header value or a name."""
 
     kind: ClassVar[str] = "code"
 
 
-@dataclass(frozen=True, slots=True)
-class Address(Excerpt):
+class Address(Excerpt, frozen=True):
     """URL or path from a site."""
 
     kind: ClassVar[str] = "address"
 
 
-@dataclass(frozen=True, slots=True)
-class Reason(Excerpt):
+class Reason(Excerpt, frozen=True):
     """Error message as a clause, such as "the site did not answer"."""
 
     kind: ClassVar[str] = "reason"
@@ -288,8 +275,7 @@ class Reason(Excerpt):
         return clause(self.value)
 
 
-@dataclass(frozen=True, slots=True)
-class Clause(Value):
+class Clause(Value, frozen=True):
     """Clause in a list, as a template with values, such as "Expires is missing"."""
 
     kind: ClassVar[str] = "clause"
@@ -309,8 +295,7 @@ class Clause(Value):
         return {"template": self.template, "values": stored(dict(self.values))}
 
 
-@dataclass(frozen=True, slots=True)
-class Values(Value):
+class Values(Value, frozen=True):
     """List of values that are joined by `separator`."""
 
     kind: ClassVar[str] = "list"
@@ -379,8 +364,7 @@ def stored(values: Mapping[str, Value]) -> dict[str, StoredValue]:
     return {name: {"kind": value.kind, "value": value.data, "text": value.text} for name, value in values.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
+class _Field(Struct, frozen=True):
     name: str
     forms: tuple[str, str] | None
 

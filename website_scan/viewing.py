@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, TypedDict, get_args
+
+from msgspec import Struct
 
 ColorScheme = Literal["light", "dark"]
 
@@ -22,8 +23,7 @@ class StoredViewing(TypedDict):
     color_scheme: ColorScheme
 
 
-@dataclass(frozen=True, slots=True)
-class Viewing:
+class Viewing(Struct, frozen=True):
     """How a browser shows a page: its widths in CSS pixels, the main one first, and the preferred colour scheme.
 
     Accessibility is judged at each width. Performance and SEO are always judged on a phone.

@@ -6,7 +6,6 @@ A Django app lists its own as `KINDS` in its module `exported`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from django.apps import apps
 from django.db.models import Model, Q, QuerySet
 from django.utils.module_loading import module_has_submodule
+from msgspec import Struct
 
 # Rows per query. The second number is for kinds with one file per row, because such a row may have some hundred KB.
 LIST_BATCH_ROWS, FILE_BATCH_ROWS = 200, 20
@@ -22,8 +22,7 @@ LIST_BATCH_ROWS, FILE_BATCH_ROWS = 200, 20
 Exported = dict[str, Any] | Iterator[bytes]
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """Row type in a data export, stored in one file, `<name>.json`.
 
     With `has_own_files`, every row has its own file instead.

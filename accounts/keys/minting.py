@@ -11,7 +11,8 @@ from __future__ import annotations
 import hashlib
 import re
 import zlib
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.ids import BASE62, random_base62
 
@@ -22,8 +23,7 @@ PREFIX_LENGTH = len("wss_") + 8
 _FORMAT = re.compile(rf"wss_[0-9A-Za-z]{{{SECRET_LENGTH + CHECKSUM_LENGTH}}}")
 
 
-@dataclass(frozen=True, slots=True)
-class MintedKey:
+class MintedKey(Struct, frozen=True):
     """New API key. `plaintext` is displayed once and stored nowhere."""
 
     plaintext: str

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from msgspec import Struct
 
 from accounts.mailing.topics import ALWAYS, obsolete_mails
 from accounts.models import Mail
@@ -60,8 +60,7 @@ CLAIM_DUE_MAILS = f"""
 """  # noqa: S608  # The inserted parts are constants.
 
 
-@dataclass(frozen=True, slots=True)
-class MailClaim:
+class MailClaim(Struct, frozen=True):
     """A sender's claim on an e-mail. It is valid until its lease expires."""
 
     token: uuid.UUID

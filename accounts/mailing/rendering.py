@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
 from django.template.loader import render_to_string
+from msgspec import Struct
 
 from accounts.mailing import topics
 from accounts.models import Organization, User
@@ -21,8 +21,7 @@ MAX_SUBJECT_LENGTH = 200
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedMail:
+class RenderedMail(Struct, frozen=True):
     """An e-mail's rendered body, as plain text and as HTML."""
 
     text: str

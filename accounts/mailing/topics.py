@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from django.conf import settings
 from django.core import signing
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.urls import reverse
+from msgspec import Struct
 
 from accounts.models import Mail, Membership, Organization, Unsubscription, User
 
@@ -30,8 +30,7 @@ WORDS = {
 ALWAYS = frozenset({"security"})
 
 
-@dataclass(frozen=True, slots=True)
-class Subscription:
+class Subscription(Struct, frozen=True):
     """A user's subscription to a topic. An unsubscribe link refers to it.
 
     `newest` is the subject of the topic's last mail, by which the person recognizes the topic; None without a mail.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from msgspec import Struct
 
 from accounts.activity import ACTIONS
 from accounts.models import ActivityEvent
@@ -20,8 +20,7 @@ HIDDEN_DETAILS = frozenset({*PAGES, "assessment", "monitor", "webhook", "badge",
 VALUE_TEXTS = {True: "on", False: "off", None: "none", "": "none"}
 
 
-@dataclass(frozen=True, slots=True)
-class SentencePart:
+class SentencePart(Struct, frozen=True):
     """Part of a sentence.
 
     `is_event_value` marks values from the event. `url` is a page to link to, or empty.
@@ -32,8 +31,7 @@ class SentencePart:
     url: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LogLine:
+class LogLine(Struct, frozen=True):
     """One line in the activity log: the actor, a sentence, and remaining details."""
 
     event: ActivityEvent

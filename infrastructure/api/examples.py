@@ -10,9 +10,10 @@ import re
 import shlex
 import string
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 DOCUMENTS = (
@@ -26,8 +27,7 @@ MEDIA_TYPE = re.compile(r"^Content-Type: ([^;\n]+)", re.M)
 VARIABLE = re.compile(r"^export (\w+)=([a-z]+)_\.\.\.", re.M)
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(Struct, frozen=True):
     """An example request and its response. A body is parsed JSON, other text, or None."""
 
     method: str

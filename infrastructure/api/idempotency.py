@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from django.db import connection
+from msgspec import Struct
 
 from infrastructure.api.errors import InvalidParams
 from website_scan.errors import Refusal
@@ -28,8 +28,7 @@ class IdempotencyConflict(Refusal):
     status = 409
 
 
-@dataclass(frozen=True, slots=True)
-class Once:
+class Once(Struct, frozen=True):
     """An Idempotency-Key and its request body's digest, which excludes credentials."""
 
     key: str

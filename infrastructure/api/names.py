@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from infrastructure.api.errors import InvalidParams
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(Struct, frozen=True):
     """Names that an operation accepts as query parameters and body fields, and which fields are required."""
 
     parameters: tuple[str, ...]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypedDict, TypeVar, overload
 
 from django.db.models import Model, QuerySet
 from django.http import QueryDict
+from msgspec import Struct
 
 from infrastructure.api.errors import InvalidParams
 
@@ -39,8 +39,7 @@ class SliceBounds(TypedDict):
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Struct, frozen=True):
     """The part of a collection that a request asks for. It has at most `limit` rows after the first `offset` rows.
 
     Only API collections that are documented with `limit` and `offset` use slices. All others use keyset pagination.

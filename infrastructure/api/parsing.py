@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO, Any
 
+from msgspec import Struct
 from rest_framework.parsers import BaseParser
 
 from infrastructure.api.errors import InvalidParams, PayloadTooLarge
@@ -59,8 +59,7 @@ class LongJSONParser(StrictJSONParser):
     max_bytes = MAX_LONG_BODY_BYTES
 
 
-@dataclass(frozen=True, slots=True)
-class Upload:
+class Upload(Struct, frozen=True):
     """Raw body of up to `MAX_UPLOAD_BYTES`, which the view parses. `media_type` includes parameters such as charset."""
 
     content: bytes

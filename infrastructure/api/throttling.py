@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
 import redis
 from django.http import HttpRequest
+from msgspec import Struct
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
@@ -26,8 +26,7 @@ REDIS_PAUSE_S = 5
 COUNTS = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
+class Rate(Struct, frozen=True):
     """How many requests a caller has sent in the current window. `reset` is a Unix time in seconds."""
 
     limit: int

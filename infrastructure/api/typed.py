@@ -8,7 +8,6 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from functools import cache
 from types import UnionType
 from typing import (
@@ -34,6 +33,7 @@ from drf_spectacular.plumbing import (
     build_choice_description_list,
     list_hash,
 )
+from msgspec.structs import asdict
 from rest_framework import serializers
 from rest_framework.response import Response
 

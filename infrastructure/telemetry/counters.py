@@ -16,10 +16,10 @@ import os
 import threading
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import redis
 from django.conf import settings
+from msgspec import Struct
 
 PREFIX = "website_scan_"  # All metrics have names with this prefix.
 KEY = "telemetry:counters"
@@ -31,8 +31,7 @@ MICRO = 1_000_000
 Series = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Counter:
+class Counter(Struct, frozen=True):
     """Counter of events or, if `is_seconds`, of seconds.
 
     Seconds are stored as whole microseconds.
@@ -44,8 +43,7 @@ class Counter:
     is_seconds: bool = False
 
 
-@dataclass(frozen=True)
-class Histogram:
+class Histogram(Struct, frozen=True, dict=True):
     """Histogram with the number of observations per bucket, and their sum.
 
     `bounds` are in seconds.

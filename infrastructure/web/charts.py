@@ -6,10 +6,11 @@ The pages also contain the data as text.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from typing import Generic, Protocol, TypeVar
+
+from msgspec import Struct
 
 # Sizes in SVG user units. Both charts are stretched to the available width, without a change of the stroke width (CSS).
 SPARK_WIDTH, SPARK_HEIGHT, SPARK_MARGIN = 100, 28, 3
@@ -41,8 +42,7 @@ class Scored(Protocol):
 S = TypeVar("S", bound=Scored)
 
 
-@dataclass(frozen=True, slots=True)
-class Spark:
+class Spark(Struct, frozen=True):
     """Scores from the oldest to the newest.
 
     Every catalogue version has its own polyline.
@@ -60,8 +60,7 @@ class Spark:
         return f"0 0 {SPARK_WIDTH} {SPARK_HEIGHT}"
 
 
-@dataclass(frozen=True, slots=True)
-class Point(Generic[S]):
+class Point(Struct, Generic[S], frozen=True):
     x: float
     y: float
     result: S
@@ -87,8 +86,7 @@ class _TrendArea:
         return tuple(_y(score, TREND_HEIGHT, TREND_MARGIN) for score in GRID)
 
 
-@dataclass(frozen=True, slots=True)
-class Trend(_TrendArea, Generic[S]):
+class Trend(Struct, _TrendArea, Generic[S], frozen=True):
     """Chart of scan results over time, oldest first, between `begin` and `end`.
 
     `lines` and `areas` are the points of SVG polylines and polygons, one for each sequence of results with the same
@@ -201,8 +199,7 @@ def _svg_points(points: Sequence[tuple[float, float]]) -> str:
     return " ".join(f"{x},{y}" for x, y in points)
 
 
-@dataclass(frozen=True, slots=True)
-class Axis(_TrendArea):
+class Axis(Struct, _TrendArea, frozen=True):
     """Time axis that several lines share."""
 
     begin: datetime

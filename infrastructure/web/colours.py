@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Colours:
+class Colours(Struct, frozen=True):
     """Background and text colour as `#rrggbb`.
 
     Their contrast is at least 4.5:1 (WCAG 2.2, 1.4.3).

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from django import forms
 from django.forms.renderers import Jinja2
 from django.http import QueryDict
+from msgspec import Struct
 
 from infrastructure.api.idempotency import IdempotencyMismatch
 from infrastructure.telemetry.counters import count
@@ -21,8 +21,7 @@ IDEMPOTENCY_KEY_BYTES = 16
 ONCE = re.compile(r"[0-9a-f]{32}")
 
 
-@dataclass(frozen=True, slots=True)
-class HintedLabel:
+class HintedLabel(Struct, frozen=True):
     name: str
     hint: str
 

@@ -11,12 +11,12 @@ import functools
 import heapq
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from urllib.parse import urlencode
 
 from django.db.models import F, Model, Q, QuerySet
+from msgspec import Struct
 
 M = TypeVar("M", bound=Model)
 T = TypeVar("T")
@@ -32,8 +32,7 @@ WINDOW = 10_000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class KeysetPage(Generic[T, K]):
+class KeysetPage(Struct, Generic[T, K], frozen=True):
     """A page of rows, and the keys where the previous and next pages begin.
 
     A key is None if that page is missing.
@@ -47,8 +46,7 @@ class KeysetPage(Generic[T, K]):
     searched_to: K | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedPage(Generic[T, K]):
+class LinkedPage(Struct, Generic[T, K], frozen=True):
     """A page of rows, and the query strings for the previous and next pages.
 
     None if there is no such page.
@@ -72,8 +70,7 @@ class Read(Protocol[T_co, K]):
     def __call__(self, beyond: K | None, *, is_backward: bool) -> tuple[Sequence[T_co], K | None]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Order(Generic[K]):
+class Order(Struct, Generic[K], frozen=True):
     """An order for rows, and how its keys are written in links.
 
     `parse` returns None for text that is not a key.

@@ -8,8 +8,8 @@ from __future__ import annotations
 import io
 import struct
 import zlib
-from dataclasses import dataclass
 
+from msgspec import Struct
 from PIL import Image, ImageOps
 
 MAX_FILE_BYTES = 200_000
@@ -26,8 +26,7 @@ class LogoRefused(Exception):
     """Raised for a file that cannot be a logo. The message is for the user."""
 
 
-@dataclass(frozen=True, slots=True)
-class Logo:
+class Logo(Struct, frozen=True):
     """Logo as a WebP picture, with its size in pixels."""
 
     content: bytes

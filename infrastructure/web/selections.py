@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from infrastructure.api.errors import NotFound, ServiceUnavailable
 from website_scan.errors import Refusal
@@ -15,8 +16,7 @@ T = TypeVar("T")
 MAX_BATCHES_S = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """Number of rows on which the action succeeded, and the refusal that ended it, if any."""
 
     done: int

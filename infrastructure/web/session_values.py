@@ -8,17 +8,16 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from cryptography.fernet import InvalidToken
 from django.http import HttpRequest
+from msgspec import Struct
 
 from infrastructure.encryption import decrypt, encrypt
 
 
-@dataclass(frozen=True, slots=True)
-class SessionValues:
+class SessionValues(Struct, frozen=True):
     """Small key-value store in the session, for at most `most` JSON values that expire after `max_age_s` seconds.
 
     Different keys separate the tabs of a browser. Values are encrypted, because copies of the database must not reveal

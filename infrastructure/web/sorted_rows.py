@@ -7,9 +7,11 @@ order. So values of any type can be sorted, and links stay short.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from infrastructure.web.keyset import LinkedPage, Order, linked
 
@@ -22,8 +24,7 @@ BY_ROW: Order[str] = Order(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """SQL of the rows to sort: all parts are constants of the code.
 
     `tables` follows FROM, and `scope` is the condition for all rows of the organization. `id` is the expression of a
@@ -49,8 +50,7 @@ class Source:
         return sort if sort.removeprefix("-") in self.keys else self.default_sort
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """Heading of a table's column with the query string that sorts by it.
 
     `direction` is a value of aria-sort, or empty if the table is sorted by another column.

@@ -10,7 +10,6 @@ import shutil
 import smtplib
 import ssl
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
@@ -24,6 +23,7 @@ from django.core.cache import cache
 from django.core.mail import get_connection
 from django.db import DatabaseError
 from django.utils import timezone
+from msgspec import Struct
 
 from infrastructure.periodic import last_beat
 from infrastructure.postgresql.availability import has_pending_migrations, is_disk_full, write_to_postgresql
@@ -47,8 +47,7 @@ CERTIFICATE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(Struct, frozen=True):
     """State of one part of the installation.
 
     If it does not work, there is a remedy.

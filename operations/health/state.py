@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -19,6 +18,7 @@ from django.core.cache import cache
 from django.db.models import Count, Min, Q
 from django.utils import timezone
 from kombu.exceptions import OperationalError
+from msgspec import Struct
 
 from infrastructure.cache import outage
 from infrastructure.periodic import last_beat
@@ -62,8 +62,7 @@ DUE = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Queue:
+class Queue(Struct, frozen=True):
     """A Celery queue, the number of messages in it and the workers that serve it.
 
     None if unknown.
@@ -83,8 +82,7 @@ class Queue:
         return self.waiting > 0 and self.workers == ()
 
 
-@dataclass(frozen=True, slots=True)
-class Operations:
+class Operations(Struct, frozen=True):
     """The service's state at one moment.
 
     `monitors_due` counts due monitors whose audit has not begun, `monitors_late` monitors due for longer than LATE.

@@ -15,9 +15,11 @@ import os
 import tarfile
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 FORMAT = 1
 DUMP, MANIFEST = "database.dump", "manifest.json"
@@ -32,8 +34,7 @@ class BackupError(Exception):
     """
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """A backup's description.
 
     `keys` are the key ring's fingerprints, starting with the encrypting key.

@@ -9,12 +9,13 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import asdict
 
-@dataclass(frozen=True, slots=True)
-class DemoLogin:
+
+class DemoLogin(Struct, frozen=True):
     """The demo organization owner's login.
 
     `password` and `api_key` are None if another process created them.

@@ -15,16 +15,16 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import IO, ClassVar
 
+from msgspec import Struct
+
 LAUNCHER = Path(__file__).with_name("launcher.py")
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Struct, frozen=True):
     """A child process's user and group IDs."""
 
     uid: int

@@ -14,13 +14,13 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import IO, Any, Protocol
 
 from honcho.colour import get_colours
 from honcho.printer import Message, Printer
+from msgspec import Struct
 
 from operations.stack.forks import fork
 
@@ -36,8 +36,7 @@ READ_BYTES = 65536
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(Struct, frozen=True):
     """A supervised program.
 
     `env` is its whole environment. It starts only when `waits()` returns False.
@@ -67,8 +66,7 @@ def start_fork(program: Program) -> Process:
     return fork(program.name, program.command, env=program.env, cwd=program.cwd)
 
 
-@dataclass
-class _ProgramState:
+class _ProgramState(Struct):
     program: Program
     colour: str
     process: Process | None = None
@@ -76,7 +74,7 @@ class _ProgramState:
     partial_line: bytes = b""
     started_at: float = 0.0
     start_at: float = 0.0  # Monotonic time of the next start, if `process` is None.
-    delay_s: float = field(default=FIRST_DELAY_S)
+    delay_s: float = FIRST_DELAY_S
 
 
 class Supervisor:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Self
+
+from msgspec import Struct
 
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.inputs import Input, Lines, Moment, Pattern, Text, checked, refusal_as_error
@@ -26,8 +27,7 @@ WRONG_PATH_MESSAGE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MuteRequest:
+class MuteRequest(Struct, frozen=True):
     """Validated request to mute a check, created by `of`.
 
     DEFAULT_DURATION applies if `expires_at` is None.

@@ -6,12 +6,12 @@ Each change is recorded in the activity log, in the same transaction.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from msgspec.structs import replace
 
 from accounts import access, activity, usage
 from accounts.access import Resource

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from msgspec import Struct
 
 from reports.conformance_files import FILES
 from scans.check_catalogue import check_name
@@ -29,8 +29,7 @@ BAR_WIDTH, BAR_GAP = 1_000, 4
 LEVEL_LABELS: Mapping[str, str] = {"A": "A", "AA": "A and AA", "AAA": "A, AA and AAA"}
 
 
-@dataclass(frozen=True, slots=True)
-class ConformanceQuery:
+class ConformanceQuery(Struct, frozen=True):
     """Choices in the query string of a page with results by success criterion.
 
     `result` is None if criteria with all results are listed, and `file_format` is empty unless a file is requested.
@@ -69,8 +68,7 @@ class PageLink(NamedTuple):
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class FindingRow:
+class FindingRow(Struct, frozen=True):
     """Finding that concerns a criterion. `url` is the address of the finding in the report or audit."""
 
     title: str
@@ -86,8 +84,7 @@ class FindingRow:
         return self.pages_affected - len(self.pages)
 
 
-@dataclass(frozen=True, slots=True)
-class CriterionRow:
+class CriterionRow(Struct, frozen=True):
     """Result of a success criterion.
 
     `failed` and `undecided` are findings, `without_failure` and `could_not_run` names of checks.
@@ -125,8 +122,7 @@ class Download(NamedTuple):
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class CriteriaChoices:
+class CriteriaChoices(Struct, frozen=True):
     """Choices on a page with results by success criterion.
 
     `level` is the highest level of the listed criteria. `counts` has the numbers of criteria by result, of all results
@@ -157,8 +153,7 @@ class CriteriaChoices:
         return self.query.standard is Standard.EN_301_549
 
 
-@dataclass(frozen=True, slots=True)
-class ConformancePage(CriteriaChoices):
+class ConformancePage(CriteriaChoices, frozen=True):
     """Template context of a page with results by success criterion.
 
     `rows` are the criteria with the chosen result, and `is_single` is True if only one page was tested.

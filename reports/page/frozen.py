@@ -7,15 +7,14 @@ request.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 
 from django.utils.safestring import SafeString
+from msgspec import Struct
 
 from reports.page.sample import FOLDER
 
 
-@dataclass(frozen=True, slots=True)
-class PrerenderedPage:
+class PrerenderedPage(Struct, frozen=True):
     """Prerendered sample page. `styles` are the names of its style sheets."""
 
     slug: str

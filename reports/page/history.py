@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import F, QuerySet, Value
 from django.db.models.functions import MD5
+from msgspec import Struct
 
 from accounts import access
 from infrastructure.web.charts import Trend, trend
@@ -23,8 +23,7 @@ MAX_RECENT_SCANS = 10
 MAX_COMPARABLE_REPORTS = 1000  # More than 30 days of hourly scans.
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierScan:
+class EarlierScan(Struct, frozen=True):
     """A finished scan of the same page.
 
     `url` is None for the displayed report itself, and for an expired report.
@@ -38,8 +37,7 @@ class EarlierScan:
     is_this_report: bool
 
 
-@dataclass(frozen=True, slots=True)
-class PreviousReport:
+class PreviousReport(Struct, frozen=True):
     """The page's previous report, if it has not expired.
 
     `changes` computes the diff on its first call. It returns None if the report has been deleted meanwhile.
@@ -50,8 +48,7 @@ class PreviousReport:
     changes: Callable[[], Diff[ExportJson] | None]
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+class History(Struct, frozen=True):
     """A report's history, newest scan first.
 
     `newer_url` is the page's newest report if that is newer.

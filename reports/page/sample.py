@@ -10,8 +10,10 @@ import functools
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from website_scan.findings import ScanType
 from website_scan.report.filters import Filter
@@ -31,8 +33,7 @@ NOTICE = "This is a sample. The site does not exist, but this service made the r
 SHOP = "shop"
 
 
-@dataclass(frozen=True, slots=True)
-class SamplePage:
+class SamplePage(Struct, frozen=True):
     """Fictional page with sample reports.
 
     `title` is the kind of page, `about` describes its reports.
@@ -90,8 +91,7 @@ PAGES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Struct, frozen=True):
     """Sample report, with the fields of `reports.models.Report`."""
 
     slug: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 from infrastructure.web.time_zones import in_zone, with_zone
 from website_scan.report.diff import Change, Diff
@@ -17,8 +18,7 @@ MAX_NAMED = 3
 DAY = "%Y-%m-%d"
 
 
-@dataclass(frozen=True, slots=True)
-class NamedFindings(Generic[T]):
+class NamedFindings(Struct, Generic[T], frozen=True):
     """Findings with the same fate: the first by name, and the number of all others.
 
     `label` is "Fixed", "Left" or "New".
@@ -42,8 +42,7 @@ def name_first(findings_by_label: Mapping[str, Sequence[T]]) -> tuple[NamedFindi
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """Comparison with the previous report.
 
     `obstacle` says why the scores cannot be compared. Without one, `points` is the difference, and `groups` are the

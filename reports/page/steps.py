@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from scans.models import Scan
 
@@ -16,8 +16,7 @@ LABELS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """Step of a scan on its progress page.
 
     `state` is `done`, `current` or `ahead`.

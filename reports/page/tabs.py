@@ -5,10 +5,10 @@ They link to the visit's reports by type, and to types that can still be scanned
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from django.db.models import F
+from msgspec import Struct
 
 from accounts import access
 from accounts.roles import page_of
@@ -16,8 +16,7 @@ from reports.visibility import VisibleScan
 from scans.models import Scan, report_path
 
 
-@dataclass(frozen=True, slots=True)
-class Tab:
+class Tab(Struct, frozen=True):
     """Tab of a report page for one scan type.
 
     It links to the type's report, or to the form that starts a scan. `note` replaces a missing grade.

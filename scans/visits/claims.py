@@ -10,11 +10,11 @@ import functools
 import json
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from msgspec import Struct
 
 from infrastructure.postgresql.statements import fetch
 from infrastructure.queue import has_messages, is_first_call_in
@@ -108,8 +108,7 @@ FIND_WAITING = f"""
 """  # noqa: S608  # of constants
 
 
-@dataclass(frozen=True, slots=True)
-class ScanClaim:
+class ScanClaim(Struct, frozen=True):
     """Claim of a worker on one attempt of a visit, valid until the lease expires.
 
     `scan_id` is the ID of the lead scan. `types` are the types of all scans, the type of the lead scan first.

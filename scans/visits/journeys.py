@@ -6,8 +6,9 @@ The package of journeys registers their execution, so `scans` does not depend on
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from scans.visits.claims import ScanClaim
 from website_scan.journeys.journey import MAX_DURATION_S
@@ -25,8 +26,7 @@ TIME_LIMIT_S = MAX_DURATION_S + MAX_PREPARING_S + MAX_JUDGING_S
 Finish = Callable[[float | None], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class JourneyVisit:
+class JourneyVisit(Struct, frozen=True):
     """Claimed visit that executes a journey. `browser` is None if this worker has none."""
 
     claim: ScanClaim

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from typing import Any
 
 import redis
 from django.conf import settings
+from msgspec import Struct
 
 from accounts.usage import Account
 from infrastructure.cache import outage
@@ -60,8 +60,7 @@ RESERVE_REQUESTS = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
+class Rate(Struct, frozen=True):
     """Rate limit of requests.
 
     A burst of `max_burst` requests is allowed, then `max_per_minute`.
@@ -78,8 +77,7 @@ class Rate:
 MAIL_RATE = Rate(MAX_MAIL_BURST, MAX_MAIL_CONNECTIONS_PER_MINUTE)
 
 
-@dataclass(slots=True)
-class _Reservation:
+class _Reservation(Struct):
     """Requests that a visit has reserved for one site.
 
     `left` is the number of requests that have not been sent yet.

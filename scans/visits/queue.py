@@ -14,11 +14,11 @@ waits while any visit connects to one of its known addresses, because a list may
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
 from django.db.models import Q
+from msgspec import Struct
 
 from accounts import access
 from infrastructure import queue
@@ -48,16 +48,14 @@ RUNNING_VISITS = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Worker:
+class Worker(Struct, frozen=True):
     """Celery worker with its name and its number of slots (concurrency)."""
 
     name: str = ""
     places: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class NextVisit:
+class NextVisit(Struct, frozen=True):
     """Next visit, identified by its lead scan.
 
     If `is_here` is False, only another worker may claim the visit.

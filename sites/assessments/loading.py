@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from django.db.models import Case, CharField, Count, F, Func, Q, QuerySet, Sum, Value, When
+from msgspec import Struct
 
 from scans.schemas import timestamp_or_none
 from sites.assessments.progress import progress_of
@@ -41,8 +41,7 @@ COUNTED_OUTCOME = Case(When(is_failing=True, then=FAILED), default=F("result"), 
 OLDER_THAN_PAGE = Q(tested_at__lt=F("page__changed_at"))
 
 
-@dataclass(frozen=True, slots=True)
-class OlderResults:
+class OlderResults(Struct, frozen=True):
     """Numbers of results that are older than changes of their pages, of those without a failure, and of the pages."""
 
     results: int

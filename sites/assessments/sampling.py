@@ -9,8 +9,9 @@ import math
 import random
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from urllib.parse import parse_qsl
+
+from msgspec import Struct
 
 from sites.models import AssessmentPage
 from website_scan.urls import Url
@@ -26,16 +27,14 @@ COMMON_PAGE = re.compile(
 DIGITS = re.compile(r"\d+")
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """Page of an audit with its accessibility score, in the audit's order."""
 
     url: str
     score: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenPage:
+class ChosenPage(Struct, frozen=True):
     url: str
     reason: str
 

@@ -5,9 +5,8 @@ Members of the organization, and anyone with the link of a shared assessment, ma
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from django.http import HttpRequest
+from msgspec import Struct
 
 from accounts import access, roles
 from accounts.identity import requirements
@@ -16,8 +15,7 @@ from sites.models import Assessment
 from website_scan.ids import is_id
 
 
-@dataclass(frozen=True, slots=True)
-class VisibleAssessment:
+class VisibleAssessment(Struct, frozen=True):
     """Assessment whose report the reader may read.
 
     `membership` is None for readers who only have the link of a shared assessment.

@@ -8,9 +8,9 @@ the audit has its maximum number of pages.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
 from django.db import transaction
+from msgspec import Struct
 
 from scans.visits.ending import LEFT_OUT
 from sites.models import Audit, AuditPage
@@ -62,8 +62,7 @@ def receive_page(*, scan_id: str, page: Page, network: Network, **_: object) -> 
         raise LeftOut(f"Left out of the audit. {arrival.fault}")
 
 
-@dataclass(frozen=True, slots=True)
-class _CrawlRules:
+class _CrawlRules(Struct, frozen=True):
     """URL patterns and robots.txt rules of a site audit.
 
     `crawler` is None if robots.txt was unavailable.

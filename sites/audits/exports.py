@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 from django.db.models import QuerySet
+from msgspec import Struct
 
 from scans.check_catalogue import check_pages
 from sites.audits.findings import in_order, list_findings_in_batches
@@ -33,8 +33,7 @@ CSV_COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ExportWriter:
+class ExportWriter(Struct, frozen=True):
     """Export format of an audit.
 
     `write` yields the text, and `about` describes the endpoint in openapi.yaml.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from infrastructure.postgresql.statements import fetch
 from sites.audits.muting import ALL, AuditMutes, MutedOn
@@ -45,8 +46,7 @@ class ListedPlace(NamedTuple):
     muted_on: MutedOn
 
 
-@dataclass(frozen=True, slots=True)
-class ListedFinding:
+class ListedFinding(Struct, frozen=True):
     """Finding of an audit with its gain in points, its mutes, and its most frequent places.
 
     `points` is the gain in the type's score if the finding is fixed on all pages, `later` the gain if no cap applied.

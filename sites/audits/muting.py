@@ -9,9 +9,10 @@ and all places are stored.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
+
+from msgspec import Struct
 
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
 from sites.models.audit import SamplePage
@@ -21,8 +22,7 @@ from website_scan.urls import host_and_port_of
 ALL, SOME, NONE = "all", "some", "none"
 
 
-@dataclass(frozen=True, slots=True)
-class MutedOn:
+class MutedOn(Struct, frozen=True):
     """Pages on which a finding or place is muted, and the rules that mute it.
 
     `pages` is ALL, SOME or NONE.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from scans.models import Scan
 from sites.models import Audit
@@ -19,8 +19,7 @@ PHASES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """Step of a progress display.
 
     `state` is `done`, `current` or `next`. The detail is, for example, a count.
@@ -31,8 +30,7 @@ class Step:
     state: str
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """Steps of an audit.
 
     `percent` is how much of the current step is done. It is None if unknown.

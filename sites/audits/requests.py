@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
+from msgspec import Struct
 from rest_framework import serializers
 
 from infrastructure.api.errors import InvalidParams
@@ -54,8 +54,7 @@ class InvalidPages(Refusal):
     status = 400
 
 
-@dataclass(frozen=True, slots=True)
-class AuditRequest:
+class AuditRequest(Struct, frozen=True):
     """Validated request for an audit, created by `AuditRequest.of`.
 
     `targets` has one item, except for a list of pages. `discover`, `include` and `exclude` are only for sites.

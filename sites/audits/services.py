@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -15,6 +14,7 @@ from django.db import transaction
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
+from msgspec import Struct
 
 from accounts import access, activity, usage
 from accounts.authentication import Caller
@@ -62,8 +62,7 @@ class AuditLimit(Refusal):
     status = 429
 
 
-@dataclass(frozen=True, slots=True)
-class DiscoveryClaim:
+class DiscoveryClaim(Struct, frozen=True):
     """Exclusive right of a worker to discover an audit's pages, until the lease expires."""
 
     audit_id: str

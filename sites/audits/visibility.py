@@ -5,7 +5,6 @@ Members of the organization, and anyone with the link of a shared audit, may vie
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.core.exceptions import PermissionDenied
@@ -13,6 +12,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+from msgspec import Struct
 
 from accounts import access, activity, roles
 from accounts.identity import requirements
@@ -24,8 +24,7 @@ from sites.models import Audit, AuditPage
 from website_scan.ids import is_id
 
 
-@dataclass(frozen=True, slots=True)
-class VisibleAudit:
+class VisibleAudit(Struct, frozen=True):
     """Audit that the reader may view.
 
     `membership` is None for readers who only have the link of a shared audit.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date
+
+from msgspec import Struct
 
 from infrastructure.web.colours import Colours, colours_of_grade
 
@@ -19,8 +20,7 @@ WIDTHS = ((NARROW, 3.6), (MIDDLE, 4.6), (WIDE, 9.8))
 UPPER_WIDTH, OTHER_WIDTH = 7.8, 6.9
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """Box of a badge image with centered text.
 
     Positions and widths are in pixels.
@@ -40,8 +40,7 @@ class Cell:
         return round(self.width - 2 * MARGIN, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
+class Drawing(Struct, frozen=True):
     """Layout of a badge image.
 
     It has the cells, the size in pixels and the text alternative (`title`).

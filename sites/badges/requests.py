@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from rest_framework import serializers
 
 from infrastructure.api.inputs import Address, Input, Pattern
@@ -13,8 +13,7 @@ from website_scan.net.targets import Target
 MONITOR_ID = r"^mon_[0-9A-Za-z]{22}$"
 
 
-@dataclass(frozen=True, slots=True)
-class BadgeRequest:
+class BadgeRequest(Struct, frozen=True):
     """Validated request to create the badge of a monitor (by ID) or of a page."""
 
     monitor: str = ""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import MD5
+from msgspec import Struct
 
 from accounts import access, activity
 from accounts.access import Lock
@@ -74,8 +74,7 @@ class BadgeResult(TypedDict, total=False):
     day: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class BadgeContent:
+class BadgeContent(Struct, frozen=True):
     """Latest results on a badge, by scan type."""
 
     types: tuple[str, ...]

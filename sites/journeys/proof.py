@@ -9,11 +9,11 @@ from __future__ import annotations
 import functools
 import hmac
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from ipaddress import ip_address
 
 from django.conf import settings
 from django.utils import timezone
+from msgspec import Struct
 from selectolax.lexbor import LexborHTMLParser
 
 from sites.journeys.login_hosts import is_login_host
@@ -51,8 +51,7 @@ class ControlNotProven(Refusal):
     status = 409
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """Proof of control that the site publishes now.
 
     `scope` is a host, which includes the hosts below it, with a port if only that port is proven.
@@ -62,8 +61,7 @@ class Proof:
     scope: str
 
 
-@dataclass(frozen=True, slots=True)
-class ProofCheck:
+class ProofCheck(Struct, frozen=True):
     """Result of looking for proofs. `problems` are sentences, one for each method without success.
 
     If `is_certain` is False, no proof was found, but some server did not answer.

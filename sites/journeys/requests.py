@@ -6,9 +6,10 @@ import contextlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from rest_framework import serializers
 
 from infrastructure.api.errors import InvalidParams
@@ -29,6 +30,7 @@ from website_scan.net.errors import Blocked
 from website_scan.net.policy import Policy
 from website_scan.net.targets import InvalidUrl, parse_target
 from website_scan.page.registrable_domain import site_of
+from website_scan.records import repr_without
 from website_scan.urls import Url
 
 MAX_SECRETS, MAX_SECRET_LENGTH = 20, 5_000
@@ -44,8 +46,7 @@ JUDGE_RULE = f"judge must be one of {', '.join(StateRule)}."
 SECRET_FIELDS = frozenset({"recording", "steps", "secrets"})
 
 
-@dataclass(frozen=True, slots=True)
-class JourneyRequest:
+class JourneyRequest(Struct, frozen=True):
     """Validated request to create or change a journey.
 
     `steps` is None if the steps do not change. `secrets` are values by name; None deletes a value. `notes` are
@@ -54,8 +55,11 @@ class JourneyRequest:
 
     steps: Steps | None = None
     columns: Mapping[str, Any] = field(default_factory=dict)
-    secrets: Mapping[str, str | None] = field(default_factory=dict, repr=False)
+    secrets: Mapping[str, str | None] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return repr_without(self, "secrets")
 
 
 class Recording(Parsed, serializers.DictField):

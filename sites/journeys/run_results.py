@@ -7,9 +7,9 @@ and scans in the same transaction, so that a run ends once and as a whole, howev
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from django.db import transaction
+from msgspec import Struct
 
 from infrastructure.postgresql.statements import fetch
 from scans.models import Scan
@@ -43,8 +43,7 @@ STATUSES = {
 MAX_STATE_NAME, MAX_ORIGIN, MAX_URL = 300, 300, 8192
 
 
-@dataclass(frozen=True, slots=True)
-class RunOutcome:
+class RunOutcome(Struct, frozen=True):
     """Outcome of executing a journey.
 
     `error` says why the journey stopped early, or None if all of its steps are done.
@@ -53,11 +52,10 @@ class RunOutcome:
     states: tuple[JudgedState, ...] = ()
     steps: tuple[tuple[Step, StepResult], ...] = ()
     error: ScanError | None = None
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _StatePage:
+class _StatePage(Struct, frozen=True):
     """Page of an audit that is a state, with its scans and their results."""
 
     page: AuditPage

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from functools import partial
 
 from cryptography.fernet import InvalidToken
@@ -40,12 +39,13 @@ NO_KEY = (
 )
 
 
-@dataclass
 class _NotExecuted(Exception):
     """Raised for a journey none of whose steps was executed."""
 
-    code: str
-    message: str
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
 
 
 def execute_journey(visit: JourneyVisit) -> Finish:

@@ -6,13 +6,13 @@ Lock order: the organization before the journey.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from msgspec.structs import replace
 
 from accounts import access, activity, usage
 from accounts.access import Lock

@@ -6,8 +6,9 @@ They are added up while results are counted, so that a page need not read the re
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from sites.models.site_list import ConformanceCounts, CriterionCounts, empty_criterion_counts
 from website_scan.accessibility.standards import LEVELS, Standard, required_criteria, success_criteria
@@ -17,8 +18,7 @@ from website_scan.report.conformance import criteria_of, references_by_check
 MAX_SITES = 5
 
 
-@dataclass(frozen=True, slots=True)
-class SiteConformance:
+class SiteConformance(Struct, frozen=True):
     """Numbers of the success criteria that fail on a site or need review, and the lowest failed level by standard."""
 
     failed: frozenset[str]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.http import QueryDict
+from msgspec import Struct
 
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, choice, integer
@@ -43,8 +43,7 @@ def annotated_entries(site_list: SiteList) -> QuerySet[ListEntry]:
     return site_list.entries.annotate(audit_id=F("result__audit_id"), is_in_progress=_IS_IN_PROGRESS)
 
 
-@dataclass(frozen=True, slots=True)
-class EntryPage:
+class EntryPage(Struct, frozen=True):
     """Page of annotated entries.
 
     Each entry has `audit_id` and `is_in_progress`. The cursor of a missing page is None. `total` is None if the
@@ -57,8 +56,7 @@ class EntryPage:
     total: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Cursor:
+class _Cursor(Struct, frozen=True):
     """Pagination cursor for one sort order.
 
     It has the key of the entry before (`is_after`) or after the page.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
 from typing import Any
 
 from django.db.models import Q
 from django.db.models.lookups import GreaterThanOrEqual, LessThan
+from msgspec import Struct
 
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.pagination import choice, integer
@@ -27,8 +27,7 @@ MAX_SMALL_LIST = 20_000
 LAST_CHARACTER = "\U0010ffff"
 
 
-@dataclass(frozen=True, slots=True)
-class EntryFilter:
+class EntryFilter(Struct, frozen=True):
     """Filter of a list's entries. Fields that are empty or None are ignored.
 
     `grade`, `least` and `most` (scores) apply to the scan `type`, or to any type if it is empty; `type` alone matches
@@ -72,7 +71,7 @@ class EntryFilter:
     @property
     def parameters(self) -> dict[str, str]:
         """Return the filter as query parameters, without empty values."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {name: getattr(self, name) for name in self.__struct_fields__}
         return {name: str(value) for name, value in values.items() if value not in ("", None)}
 
     def condition_in(self, site_list: SiteList) -> Q:

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from django.db import connection
 from django.db.models import BooleanField, Expression, ExpressionWrapper, F, Q, QuerySet
+from msgspec import Struct
 
 from sites.lists.entry_filters import MAX_SMALL_LIST, EntryFilter
 from sites.models import ListEntry, SiteList
@@ -35,8 +35,7 @@ Key: TypeAlias = tuple[str | int | None, str]
 Sql: TypeAlias = tuple[str, tuple[Any, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Direction:
+class Direction(Struct, frozen=True):
     """Direction in which a search reads the entries of a list.
 
     `column` is a column of numbers or ADDRESS. Entries without a value are last if `is_forward`, else first. The search
@@ -65,8 +64,7 @@ class Direction:
         return "ASC" if self.is_ascending else "DESC"
 
 
-@dataclass(frozen=True, slots=True)
-class Matches:
+class Matches(Struct, frozen=True):
     """IDs of matching entries, in the reading direction.
 
     `total` is the number of all matching entries, or None if they were not counted. `examined_to` is the key of the

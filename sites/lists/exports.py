@@ -10,8 +10,9 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from scans.models import Scan
 from sites.lists import workbooks
@@ -34,8 +35,7 @@ CSV_COLUMNS = (
 JSON_LINES = "text/jsonl; charset=utf-8"
 
 
-@dataclass(frozen=True, slots=True)
-class ExportWriter:
+class ExportWriter(Struct, frozen=True):
     """Export format of a snapshot.
 
     `about` is its description in openapi.yaml, `purpose` its label in menus.

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
 from django.db import connection, transaction
 from django.db.models.functions import MD5
 from django.utils import timezone
+from msgspec import Struct
+from msgspec.structs import replace
 
 from accounts import activity
 from accounts.access import Lock
@@ -67,8 +68,7 @@ class ImportNumbers(TypedDict):
     unchanged: Count
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """Preview of an import.
 
     It counts added, removed, changed and unchanged entries. `removed_urls` are the first that are missing in the
@@ -85,8 +85,7 @@ class Difference:
     twins: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(Struct, frozen=True):
     """Changes that an import would make.
 
     `removed` has URLs and `changed` has rows, both by entry ID.

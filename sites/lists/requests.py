@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from msgspec import Struct
 from rest_framework import serializers
 
 from accounts.models import Interval, Tier
@@ -45,8 +45,7 @@ PERIODS_OF_LISTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ListRequest:
+class ListRequest(Struct, frozen=True):
     """Validated request to create or change a list.
 
     `columns` has the values of database columns. `credentials` replace the stored credentials, unless

@@ -6,10 +6,10 @@ Only the optional table contains names of sites.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 
 from django.urls import reverse
+from msgspec import Struct
 
 from infrastructure.web.cards.drawing import Card, CardGrade
 from infrastructure.web.cards.lettering import is_drawable
@@ -41,8 +41,7 @@ HEADLINES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Gauge:
+class Gauge(Struct, frozen=True):
     """Mean score of a scan type and its grade.
 
     The grade is empty if no site was judged.
@@ -75,14 +74,12 @@ class Gauge:
         return segments
 
 
-@dataclass(frozen=True, slots=True)
-class Adoption:
+class Adoption(Struct, frozen=True):
     sentence: str
     percent: int
 
 
-@dataclass(frozen=True, slots=True)
-class FailedCheckRow:
+class FailedCheckRow(Struct, frozen=True):
     """Row in the table of failed checks.
 
     `title` is the title of the check's findings.
@@ -96,8 +93,7 @@ class FailedCheckRow:
         return percent(self.figures["failed"], self.figures["of"])
 
 
-@dataclass(frozen=True, slots=True)
-class SiteRow:
+class SiteRow(Struct, frozen=True):
     """Row in the table of sites.
 
     `shown` is the URL without its query, which may contain private data.
@@ -108,8 +104,7 @@ class SiteRow:
     status: str
 
 
-@dataclass(frozen=True, slots=True)
-class SitePage:
+class SitePage(Struct, frozen=True):
     """Page of the table of sites.
 
     `previous` and `next` are query strings, or None at the table's ends.

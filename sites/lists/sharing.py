@@ -5,10 +5,9 @@ The URLs are unguessable, and members can revoke them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from django.db import transaction
 from django.db.models import QuerySet
+from msgspec import Struct
 
 from accounts import activity
 from accounts.access import Lock
@@ -31,8 +30,7 @@ class ShareLimit(Refusal):
     status = 409
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
+class Published(Struct, frozen=True):
     """Share with the snapshot on its page.
 
     `run` is None if the list has no snapshot yet.

@@ -9,12 +9,12 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import connection, transaction
 from django.db.models import F, Q
 from django.utils import timezone
+from msgspec import Struct
 
 from accounts import access, usage
 from accounts.models import Organization
@@ -80,8 +80,7 @@ NEXT = """
 )
 
 
-@dataclass(frozen=True, slots=True)
-class DueResult:
+class DueResult(Struct, frozen=True):
     """List result that is due to start.
 
     `addresses` is None until the host is resolved. `is_deleted` is True if the entry was deleted.

@@ -6,10 +6,10 @@ A target is the share of sites that must pass a check, or have a minimum score, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
 from django.db.models.fields.json import KeyTransform
+from msgspec import Struct
 
 from infrastructure.api.errors import InvalidParams
 from scans.models import Scan
@@ -27,8 +27,7 @@ MAX_FOLLOWED = 12
 FIELDS = ("tag", "check", "type", "least", "percent", "by")
 
 
-@dataclass(frozen=True, slots=True)
-class SharePoint:
+class SharePoint(Struct, frozen=True):
     """Share of sites that meet a target in one snapshot.
 
     `met` of `of` sites meet it.
@@ -54,8 +53,7 @@ class SharePoint:
         return 100 * self.met // self.of
 
 
-@dataclass(frozen=True, slots=True)
-class Projection:
+class Projection(Struct, frozen=True):
     """Projection of the last snapshots.
 
     `share` is the share on the target's last day, and `reached_on` is the day that reaches the target.

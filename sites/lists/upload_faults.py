@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from infrastructure.api.errors import InvalidParams
 from website_scan.errors import Refusal
@@ -23,8 +24,7 @@ class InvalidEntries(Refusal):
     status = 400
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """Invalid line of an upload.
 
     It has the number, counted from 1, the reason, and the beginning of the text.
@@ -35,8 +35,7 @@ class Fault:
     text: str
 
 
-@dataclass(slots=True)
-class Faults:
+class Faults(Struct):
     """Invalid lines of an upload.
 
     Only the first `MAX_REPORTED_LINES` lines are stored, but all are counted.

@@ -9,8 +9,9 @@ import csv
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from infrastructure.api.errors import InvalidParams
 from sites.lists.tags import SEPARATOR
@@ -52,8 +53,7 @@ Line: TypeAlias = tuple[int, object, Cells | Refusal]
 TableLine: TypeAlias = tuple[int, str, Sequence[str] | Refusal]
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(Struct, frozen=True):
     """Columns of a table with a header line.
 
     Each field has an index and a header. `ignored` are the headers without a field. `is_guessed` is True if no header

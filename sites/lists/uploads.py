@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from infrastructure.api.errors import InvalidParams
 from sites.lists import upload_workbooks
@@ -41,8 +43,7 @@ UTF_8 = frozenset({"utf-8", "utf8", "us-ascii", "ascii"})
 CHARSET = re.compile(r"charset\s*=\s*\"?([\w.:-]+)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """Uploaded site.
 
     `url` is canonical, `host` includes a non-default port, `line` counts from 1.
@@ -55,8 +56,7 @@ class Row:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class Upload:
+class Upload(Struct, frozen=True):
     """Parsed upload with its sites, its invalid lines and the columns of its header line."""
 
     rows: list[Row]

@@ -6,10 +6,10 @@ The API field `alert`, openapi.yaml, the dashboard form and the table in docs/mo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from msgspec import Struct
 from rest_framework import serializers
 
 from infrastructure.api.inputs import Choice, Flag, Nested, Parsed, Whole, path_of
@@ -23,8 +23,7 @@ from website_scan.json_types import SEVERITIES
 from website_scan.priority import SEVERITY_RANK
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """Facts about a run that may trigger alerts.
 
     `certificate` is one that expires soon and has not been reported yet, or None.
@@ -39,8 +38,7 @@ class Facts:
 Judge = Callable[[Any, Facts], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class AlertKind:
+class AlertKind(Struct, frozen=True):
     """Kind of alert with its setting and its reasons for a notification.
 
     The settings None and False switch the alert off. `label`, `hint` and `choices` are for the dashboard form.
@@ -54,7 +52,7 @@ class AlertKind:
     label: str
     meaning: str
     hint: str = ""
-    choices: tuple[tuple[str, str], ...] = field(default=())
+    choices: tuple[tuple[str, str], ...] = ()
 
 
 class ScoresByType(Parsed, serializers.DictField):

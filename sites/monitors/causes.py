@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from sites.models import Cause, Monitor
 from sites.models.alert import CauseText
@@ -30,8 +31,7 @@ TYPE_NAMES = {"seo": "SEO"}
 FINDING_REASONS: Mapping[str, Direction] = {"new_findings": "new", "worse_findings": "worse"}
 
 
-@dataclass(frozen=True, slots=True)
-class CauseReport:
+class CauseReport(Struct, frozen=True):
     """Report of a run that a cause exists or has ended.
 
     `places` identify the part of the site that is affected. `sends_alert` is False if recipients need not be notified.

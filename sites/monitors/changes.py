@@ -8,7 +8,9 @@ doubt, and the confirmed state of the page does not change.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from sites.models.stored_json import (
     Changes,
@@ -40,8 +42,7 @@ MAX_TITLE_LENGTH, MAX_TEXT_LENGTH, MAX_PLACE_LENGTH, MAX_URL_LENGTH = 200, 300, 
 IsMuted = Callable[[str, str, str, str], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """Result of comparing a page for one scan type.
 
     It has the new and the previous confirmed report, and the confirmed changes. `unmuted` are the IDs of checks that
@@ -174,8 +175,7 @@ def count_consecutive_outages(doubts: Iterable[UnconfirmedChanges]) -> int:
     return max((doubts_of_type.get("down", 0) for doubts_of_type in doubts), default=0)
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedPage:
+class ComparedPage(Struct, frozen=True):
     """Compared page for one scan type, with the URLs of its reports.
 
     `previous_report_url` is empty if that report has expired. `state` is the name of the state of a journey, and empty
@@ -189,8 +189,7 @@ class ComparedPage:
     state: str = ""
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(Struct):
     change: Change
     priority: Priority  # Rank among all findings, based on the changes on all pages.
     type: str

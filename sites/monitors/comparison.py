@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import IO, TypedDict, cast
 
 from django.conf import settings
 from django.db import connection
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from reports.models import Report
 from reports.mutes.services import active_mutes
@@ -55,8 +56,7 @@ CONFIRM = """
 """
 
 
-@dataclass(slots=True)
-class TypeSummary:
+class TypeSummary(Struct):
     """Summary of a scan type in a run.
 
     `bases` are the catalogue versions of the judged pages.
@@ -82,8 +82,7 @@ class _PendingRow(TypedDict):
     doubts: UnconfirmedChanges
 
 
-@dataclass(slots=True)
-class Comparison:
+class Comparison(Struct):
     """Result of comparing a run's audit with the confirmed state of the monitor.
 
     `error` is the code and message of the first failed page. `judged` counts pages with at least one compared type.

@@ -6,7 +6,8 @@ If such a finding is not fixed, it counts as new in the first run after the mute
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from sites.models.stored_json import Direction, UnconfirmedChanges
 from sites.monitors.changes import Compared, IsMuted

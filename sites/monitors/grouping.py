@@ -11,11 +11,11 @@ A process that dies before the commit has changed nothing, so that another one s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import Max, Min, Q, QuerySet
+from msgspec import Struct, field
 
 from accounts import access
 from accounts.mailing.quiet_hours import is_quiet, quiet_hours_of
@@ -38,8 +38,7 @@ REPEAT_INTERVAL = timedelta(days=7)
 TRY_LOCK = "SELECT pg_try_advisory_xact_lock(hashtextextended('alerts ' || %(recipient)s, 0))"
 
 
-@dataclass(frozen=True, slots=True)
-class Recipient:
+class Recipient(Struct, frozen=True):
     """Person or webhook with pending alerts in one organization."""
 
     organization_id: int
@@ -59,8 +58,7 @@ class Recipient:
         return bool(fetch(TRY_LOCK, {"recipient": name})[0][0])
 
 
-@dataclass(slots=True)
-class Batch:
+class Batch(Struct):
     """Alerts for one message by their section, and alerts that repeat what the recipient knows."""
 
     problems: list[Alert] = field(default_factory=list)

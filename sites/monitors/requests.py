@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import time
 from typing import Any
+
+from msgspec import Struct, field
 
 from accounts.models import Interval, Tier
 from infrastructure.api.errors import InvalidParams
@@ -33,8 +34,7 @@ COLUMNS = frozenset({"name"})
 DAY_RULE = "day must be a whole number: 1 (Monday) to 7 for a week, 1 to 31 for a month."
 
 
-@dataclass(frozen=True, slots=True)
-class MonitorRequest:
+class MonitorRequest(Struct, frozen=True):
     """Validated request to create or change a monitor.
 
     If `audit` or `is_paused` is None, the target or the pause does not change. `keeps_credentials` retains stored

@@ -9,8 +9,9 @@ medians are compared. Every change of another type's score counts; if a run has 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from statistics import median
+
+from msgspec import Struct
 
 from sites.models.stored_json import Level, ScoreMemory
 
@@ -22,8 +23,7 @@ MIN_MARGIN = 3.0
 MAX_BASES = 2
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreResult:
+class ScoreResult(Struct, frozen=True):
     """Score of a type in a run, with the alerts that it triggers.
 
     `before` is the previous score, or None in the first run.
@@ -36,8 +36,7 @@ class ScoreResult:
     fell_below: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """Score of a type in one run.
 
     `basis` identifies the catalogue versions and whether a browser was used. `is_measured` is True if the score varies

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from accounts.models import Interval
 from accounts.usage import Quota
@@ -25,8 +26,7 @@ RUNS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """Maximum number of scans for one kind of target.
 
     Each page is scanned once for each type. `pages` is 0 for a journey that is not chosen yet.
@@ -56,8 +56,7 @@ class Cost:
         return self.scans * self.runs
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Struct, frozen=True):
     """Estimated numbers of scans by kind of target, with the month's remaining quota.
 
     The states of the journey `journey_id` are counted. It is empty if no journey is chosen.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from sites.models import SiteState
 
 
-@dataclass(frozen=True, slots=True)
-class SiteMark:
+class SiteMark(Struct, frozen=True):
     """Text of a mark with its color, such as "2 critical"."""
 
     text: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from accounts.authentication import member_caller
 from accounts.models import Membership
@@ -18,8 +18,7 @@ from sites.models import Audit, AuditPage
 from sites.pages.forms import ScanForm
 
 
-@dataclass(frozen=True, slots=True)
-class StartedAudit:
+class StartedAudit(Struct, frozen=True):
     """ID of a created audit.
 
     `note` tells the user which URL scheme was chosen if none was entered.

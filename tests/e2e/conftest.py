@@ -8,10 +8,10 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from tests.e2e.service import Service, free_port
 from tests.operations.metrics.scraping import TOKEN
@@ -19,8 +19,7 @@ from tests.targets.sample import sample_site
 from tests.targets.server import Site
 
 
-@dataclass(frozen=True)
-class RunningService:
+class RunningService(Struct, frozen=True):
     """Running service with an API key and a site to scan."""
 
     service: Service

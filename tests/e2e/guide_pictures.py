@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 
 import pytest
 from django.utils import timezone
+from msgspec import Struct
+from msgspec.structs import replace
 from playwright.sync_api import Page, ViewportSize
 
 from accounts.authentication import Caller, member_caller
@@ -75,8 +76,7 @@ TEXTS = {
 }
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(Struct, frozen=True):
     """Part of a page: from the element at `start` on, `height` CSS pixels.
 
     `prepare` fills in a form or expands a part of the page.

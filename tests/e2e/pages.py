@@ -11,7 +11,6 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -23,6 +22,7 @@ from django.test import Client
 from django.utils import timezone
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
+from msgspec import Struct, field
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Route, ViewportSize, sync_playwright
 
 from accounts.models import DataExport, DataExportPart, User
@@ -75,8 +75,7 @@ PICTURE = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class PageRequest:
+class PageRequest(Struct, frozen=True):
     """Request for a page.
 
     It has the person who opens the page and the form data to post.
@@ -436,8 +435,7 @@ PAGES: Mapping[str, PageRequest] = {
 }
 
 
-@dataclass(frozen=True)
-class RenderedPage:
+class RenderedPage(Struct, frozen=True):
     """Response of Django's test client to a request."""
 
     path: str
@@ -446,8 +444,7 @@ class RenderedPage:
     body: bytes
 
 
-@dataclass(frozen=True)
-class RenderedPages:
+class RenderedPages(Struct, frozen=True):
     """Rendered pages by name, and their resources by path.
 
     The path includes the query string.

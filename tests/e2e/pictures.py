@@ -20,7 +20,6 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from ipaddress import ip_network
 from pathlib import Path
 
@@ -28,6 +27,8 @@ import pytest
 from django.conf import settings
 from django.test import Client
 from django.utils import timezone
+from msgspec import Struct
+from msgspec.structs import replace
 from playwright.sync_api import Page, ViewportSize
 
 from documentation.landing import GATE
@@ -82,8 +83,7 @@ pre { display: inline-block; margin: 0; padding: 20px 24px; font: 13px/1.45 mono
 ICONS = {"icon-180.png": 180, "icon-192.png": 192, "icon-512.png": 512}
 
 
-@dataclass(frozen=True)
-class DemoSite:
+class DemoSite(Struct, frozen=True):
     """Demo site for a sample report.
 
     The report shows `host` instead of localhost.

@@ -5,11 +5,11 @@ The tests run axe-core in both themes, and check reflow (WCAG 1.4.10) and keyboa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
+from msgspec import Struct
 from playwright.sync_api import Page
 
 from tests.e2e.pages import PAGES, RenderedPages, Window, render_pages
@@ -102,8 +102,7 @@ MAX_TAB_STOPS = 500
 SIMILAR_REPORTS = ("report-viewer", "report-of-audit")
 
 
-@dataclass
-class PageBrowser:
+class PageBrowser(Struct):
     """Rendered pages and a browser to open them."""
 
     rendering: RenderedPages

@@ -16,13 +16,13 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
+from msgspec import Struct
 from playwright.sync_api import Browser, Page, expect
 from standardwebhooks import Webhook as Verifier
 
@@ -42,8 +42,7 @@ SCAN_TIMEOUT_S = 60
 NUMBERS = itertools.count(1)
 
 
-@dataclass
-class Person:
+class Person(Struct):
     """User with a browser context and an e-mail address."""
 
     page: Page

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from django.test import Client
+from msgspec.structs import replace
 from playwright.sync_api import Page, expect
 
 from scans.visits.claims import claim_scan, finish_scan

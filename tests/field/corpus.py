@@ -9,7 +9,6 @@ import contextlib
 import importlib.util
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import dns.rcode
 import dns.rdatatype
 import pytest
+from msgspec import Struct
 
 from tests.promises import assert_promises_come_true
 from tests.targets.name_server import Zone, failing, name_server, reply
@@ -42,8 +42,7 @@ MEDIA_TYPES = {
 }
 
 
-@dataclass(frozen=True)
-class Expected:
+class Expected(Struct, frozen=True):
     """Expected verdict on a check.
 
     `outcome` is a finding's outcome, `pass`, `skipped`, `absent` or `error`.
@@ -57,8 +56,7 @@ class Expected:
     message: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Struct, frozen=True):
     """Field case with a site, DNS records and expected verdicts."""
 
     folder: Path

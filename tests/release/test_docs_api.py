@@ -8,7 +8,6 @@ import shlex
 import string
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import timedelta
 from ipaddress import ip_network
 from pathlib import Path
@@ -19,6 +18,7 @@ import pytest
 from django.test import Client
 from django.urls import get_resolver
 from django.utils import timezone
+from msgspec import Struct, field
 
 from accounts.access import Resource
 from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Tier
@@ -92,8 +92,7 @@ NUMBER = re.compile(r"/[0-9][0-9.]*(?=/|$)")
 OPAQUE = {"evidence", "values"}
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(Struct, frozen=True):
     """HTTP message in a code block."""
 
     start: str
@@ -111,8 +110,7 @@ class Message:
         return int(self.start.split()[1])
 
 
-@dataclass(frozen=True)
-class Example:
+class Example(Struct, frozen=True):
     """Command in a code block and its response.
 
     `command` can also be an HTML comment about an event between two commands.
@@ -133,8 +131,7 @@ def examples() -> Iterator[Example]:
             yield Example(text, Message.parse(answer))
 
 
-@dataclass
-class Session:
+class Session(Struct):
     """Session of a reader who runs a document's commands in order.
 
     Shell variables persist.

@@ -12,7 +12,6 @@ import os
 import re
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ import requests
 import standardwebhooks
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
+from msgspec import Struct
 
 from tests.images import ROOT, TIMEOUT_S, Podman, Stack, reason_against_images
 from tests.operations.stack.processes import wait_until
@@ -185,8 +185,7 @@ def test_scans_complete_and_their_webhooks_arrive(stack: Stack, key: str) -> Non
     )
 
 
-@dataclass(frozen=True)
-class Chromium:
+class Chromium(Struct, frozen=True):
     """A Chromium process in a container."""
 
     command: str

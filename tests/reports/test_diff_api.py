@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 from django.utils import timezone
+from msgspec.structs import replace
 
 from reports.models import Report
 from scans.models import Scan

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
+from msgspec.structs import asdict
 
 from reports.models import Report
 from reports.retention import delete_reports

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import replace
 from ipaddress import ip_network
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from scans import addresses
 from scans.addresses import resolve_targets

@@ -5,11 +5,11 @@ The same rules apply to both.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from django.http import QueryDict
+from msgspec.structs import replace
 
 from accounts.models import Tier
 from scans.policy import scan_policy

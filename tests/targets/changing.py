@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from tests.targets.server import Answer, Request, Route, Site
 
@@ -15,8 +16,7 @@ PLAIN = {"Content-Type": "text/plain"}
 IMAGE = bytes.fromhex("47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b")
 
 
-@dataclass(frozen=True)
-class Revision:
+class Revision(Struct, frozen=True):
     """State of the page.
 
     `build` determines its file names, and `nonce` its policy and scripts.

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import struct
 import zlib
-from dataclasses import replace
 from random import Random
+
+from msgspec.structs import replace
 
 from tests.targets.server import Answer
 

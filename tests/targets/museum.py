@@ -8,7 +8,8 @@ Each fault replaces one part of a healthy page. Thirty can be seen by a machine,
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tests.targets.museum_pages import CAPTIONS, FRAME, PAGES, SCRIPT, STYLES
 from tests.targets.server import Answer, Route, Site
@@ -27,8 +28,7 @@ LEGEND = '<p id="legend">Objects marked “in store” are not on show.</p>'
 WRONG_CAPTIONS = "WEBVTT\n\n00:00.000 --> 00:09.000\nWelcome to our shop. Books are cheaper this week.\n"
 
 
-@dataclass(frozen=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """Accessibility fault of a page.
 
     `widths` are those of a page that has the fault, in CSS pixels. `check` is the check that reports the fault at

@@ -23,10 +23,11 @@ import ssl
 import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum, auto
 from pathlib import Path
 from typing import Self
+
+from msgspec import Struct
 
 from tests.website_scan.net.tls_servers import DAY, LOOPBACK, Identity, self_signed
 
@@ -46,8 +47,7 @@ class Certificate(Enum):
     INCOMPLETE = auto()  # The server does not send the intermediate certificate.
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """Response of a site.
 
     `Content-Length` is added unless the headers already frame the body.
@@ -87,8 +87,7 @@ class Answer:
         return ("connection", "close") in {(name.lower(), value.lower()) for name, value in pairs}
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Struct, frozen=True):
     """Request that a site received.
 
     `connection_number` counts the site's connections from 1.
@@ -99,7 +98,7 @@ class Request:
     headers: tuple[tuple[str, str], ...]
     body: bytes
     connection_number: int
-    connection: socket.socket = field(repr=False, compare=False)
+    connection: socket.socket
 
     def header(self, name: str) -> str | None:
         """Return the first value of a header, or None."""

@@ -9,10 +9,10 @@ import asyncio
 import statistics
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from playwright.async_api import Browser, CDPSession, Page, async_playwright
 
 from tests.playwright_options import launch_options
@@ -75,8 +75,7 @@ async (frames) => {
 """
 
 
-@dataclass(frozen=True)
-class ThrottledLoad:
+class ThrottledLoad(Struct, frozen=True):
     """Metrics of a page load, in seconds except for CLS, which has no unit."""
 
     fcp: float
@@ -86,8 +85,7 @@ class ThrottledLoad:
     speed_index: float
 
 
-@dataclass(frozen=True)
-class MetricSummary:
+class MetricSummary(Struct, frozen=True):
     """Median, minimum and maximum of a metric over loads."""
 
     value: float
@@ -103,7 +101,7 @@ def throttled_loads(
     `slow_down` is called before each load, which uses a new browser context.
     """
     loads = asyncio.run(_load_repeatedly(program, url, times, slow_down))
-    figures = {name: [getattr(load, name) for load in loads] for name in ThrottledLoad.__dataclass_fields__}
+    figures = {name: [getattr(load, name) for load in loads] for name in ThrottledLoad.__struct_fields__}
     return {
         name: MetricSummary(statistics.median(values), min(values), max(values)) for name, values in figures.items()
     }

@@ -11,7 +11,8 @@ from __future__ import annotations
 import secrets
 import ssl
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from tests.targets.server import Answer, Request, Route
 
@@ -56,8 +57,7 @@ CAREFUL_DNS: Mapping[str, Sequence[str]] = {
 }
 
 
-@dataclass(frozen=True)
-class TypicalSite:
+class TypicalSite(Struct, frozen=True):
     """Site with one page.
 
     `mdn` has the reasons and points of its MDN HTTP Observatory score.

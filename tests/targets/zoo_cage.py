@@ -9,7 +9,8 @@ import select
 import socket
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tests.targets.server import Answer, Certificate, Request, Route, Site
 from website_scan.findings import ScanType
@@ -25,8 +26,7 @@ DRIP_INTERVAL_S = 0.1
 HTML = "text/html; charset=utf-8"
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(Struct, frozen=True):
     """How a scan must end.
 
     `says` must be in the error message or in the reason of a skipped check.
@@ -57,8 +57,7 @@ def failed_end(code: str, says: str) -> End:
     return End(frozenset({"failed"}), code, says)
 
 
-@dataclass(frozen=True)
-class Animal:
+class Animal(Struct, frozen=True):
     """Hostile site that `start` creates.
 
     `other_ends` overrides `end` for some scan types.

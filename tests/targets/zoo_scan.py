@@ -13,8 +13,10 @@ import json
 import re
 import sys
 import time
-from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from tests.website_scan.net.loopback import NETWORKS
 from website_scan.findings import ScanType
@@ -26,8 +28,7 @@ from website_scan.result import Budget
 from website_scan.run import scan
 
 
-@dataclass(frozen=True)
-class Order:
+class Order(Struct, frozen=True):
     """One scan to run, read from a line of input."""
 
     url: str
@@ -36,8 +37,7 @@ class Order:
     time_limit_s: float
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """Result of one scan, written to a line of output."""
 
     status: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from website_scan.browser.evidence import BrowserLoad, Load
 from website_scan.browser.journey.judged import ExecutedStep, JourneyState

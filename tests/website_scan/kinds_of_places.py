@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Iterator
-from dataclasses import fields
 from functools import cache
 
 from hypothesis import strategies as st
@@ -39,10 +38,10 @@ def places_of_kind(kind: type[Place], texts: st.SearchStrategy[str]) -> st.Searc
         type(None): st.none(),
     }
     hints = typing.get_type_hints(kind)
-    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]  # subclasses are dataclasses
-    return st.builds(
-        kind, **{name: st.one_of([strategies_by_type[one] for one in _types(hints[name])]) for name in names}
-    )
+    strategies = {
+        name: st.one_of([strategies_by_type[one] for one in _types(hints[name])]) for name in kind.__struct_fields__
+    }
+    return st.builds(kind, **strategies)
 
 
 def _types(hint: typing.Any) -> tuple[typing.Any, ...]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pytest
+from msgspec import Struct
 
 from tests.targets.server import Answer, Site
 from tests.website_scan.cast import NOW, POLICY
@@ -22,8 +21,7 @@ from website_scan.run import scan
 from website_scan.score_basis import recompute_score
 
 
-@dataclass(frozen=True)
-class Notice:
+class Notice(Struct, frozen=True):
     """Answer of the site's address /notice."""
 
     status: int

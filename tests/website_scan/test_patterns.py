@@ -10,13 +10,13 @@ import signal
 import time
 import types
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from re import _constants as constants  # type: ignore[attr-defined]  # the stages of compiling a pattern
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
 from tests.project import PACKAGES
 from website_scan.json_types import identifier
@@ -71,8 +71,7 @@ SEPARATORS = "- ./:"
 ENDS = ("", "\0", "!", "\n")
 
 
-@dataclass(frozen=True)
-class Use:
+class Use(Struct, frozen=True):
     """Regular expression, and the method that the code calls on it."""
 
     module: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import pytest
@@ -28,8 +27,7 @@ from website_scan.written_urls import split_url
 PAGE = split_url("https://example.com/shop/")
 
 
-@dataclass(frozen=True, slots=True)
-class Cookie(Place):
+class Cookie(Place, frozen=True):
     """Example place with an identity."""
 
     kind: ClassVar[str] = "cookie"
@@ -41,8 +39,7 @@ class Cookie(Place):
     hidden: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Figure(Place):
+class Figure(Place, frozen=True):
     """Example row that explains a figure."""
 
     kind: ClassVar[str] = "figure"

@@ -6,9 +6,9 @@ They are suppressed within a scan type and linked across scan types.
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from tests.results import check_of, elements
 from tests.targets.server import Answer, Site

@@ -7,11 +7,11 @@ import threading
 import time
 import types
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar, cast
 
 import pytest
+from msgspec import Struct
 
 from tests.targets.server import Answer, Site
 from tests.website_scan.cast import NOW, target
@@ -41,18 +41,15 @@ TARGET = target("https://site.example.com/")
 MAX_WAIT_S = 10.0
 
 
-@dataclass(frozen=True)
-class Ground:
+class Ground(Struct, frozen=True):
     value: str
 
 
-@dataclass(frozen=True)
-class Wall:
+class Wall(Struct, frozen=True):
     value: str
 
 
-@dataclass(frozen=True)
-class Roof:
+class Roof(Struct, frozen=True):
     value: str
 
 

@@ -12,11 +12,11 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 import pytest_django
+from msgspec.structs import asdict
 
 from scans.models import Scan
 from scans.tasks import run_scan

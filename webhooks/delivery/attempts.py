@@ -9,10 +9,10 @@ import logging
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from django.db import connection, transaction
 from django.db.models import Q
+from msgspec import Struct
 
 from infrastructure.logging import job_log_context
 from infrastructure.telemetry.access_log import log_delivery
@@ -43,8 +43,7 @@ STATUSES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _EndedAttempt:
+class _EndedAttempt(Struct, frozen=True):
     result: AttemptResult
     next_step: NextStep
 

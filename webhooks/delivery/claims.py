@@ -6,10 +6,10 @@ A PostgreSQL query chooses them, so that limits span all workers.
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import connection, transaction
+from msgspec import Struct
 
 from webhooks.models import DELIVERY_LEASE, Delivery, Webhook
 
@@ -112,8 +112,7 @@ MARK_HELD_DELIVERIES = f"""
 """  # noqa: S608  # The query is composed of constants.
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveryClaim:
+class DeliveryClaim(Struct, frozen=True):
     """Claim of a worker on one attempt of a delivery.
 
     It is valid until the lease expires, and has all data for the attempt. `attempt` counts from 1. `body` is the

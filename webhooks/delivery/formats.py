@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from webhooks.delivery.alert_content import alert_content
 from webhooks.delivery.lines import Content, Line, LinePart
@@ -35,8 +36,7 @@ REACHED = {"lost": "no longer reached", "regained": "reached again"}
 CHANGES = (("new", "New"), ("worse", "Worse"), ("better", "Better"), ("fixed", "Fixed"))
 
 
-@dataclass(frozen=True, slots=True)
-class MessageContent:
+class MessageContent(Struct, frozen=True):
     """Slack or Teams message.
 
     It has a headline, paragraphs, and links to pages of this service.

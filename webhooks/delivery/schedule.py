@@ -9,8 +9,9 @@ import email.utils
 import enum
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
 
 # Pauses after the 1st, 2nd, … failed attempt.
 PAUSES = (
@@ -44,8 +45,7 @@ class Outcome(enum.Enum):
     GONE = enum.auto()
 
 
-@dataclass(frozen=True, slots=True)
-class NextStep:
+class NextStep(Struct, frozen=True):
     """Outcome of an attempt.
 
     `retry_at` is the time of the next attempt if the outcome is RETRY.

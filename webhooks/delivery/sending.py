@@ -6,10 +6,10 @@ import codecs
 import logging
 import re
 import time
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from cryptography.fernet import InvalidToken
+from msgspec import Struct
 
 from infrastructure import encryption
 from webhooks.delivery.claims import DeliveryClaim
@@ -33,8 +33,7 @@ INTERNAL_ERROR_CODE = "INTERNAL_ERROR"
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptResult:
+class AttemptResult(Struct, frozen=True):
     """Result of an attempt.
 
     `status` is None without a response. `error_code` is empty only for a 2xx status.

@@ -7,7 +7,6 @@ link-in-text-block.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self
 
 from website_scan.elements import element
@@ -26,8 +25,7 @@ LINK = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ContrastElement(StyledElement):
+class ContrastElement(StyledElement, frozen=True):
     """Element with too little contrast.
 
     The contrast is between text and background, or between a link and the surrounding text. `why` is None if the

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from itertools import chain
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.document import AccessibleDocument
@@ -44,8 +45,7 @@ VALUE_TAGS = frozenset({"select", "textarea"})
 TEXT_INPUT_TYPES = frozenset({"", "text", "search", "tel", "url", "email", "password", "number"})
 
 
-@dataclass(frozen=True)
-class _NameState:
+class _NameState(Struct, frozen=True):
     """State while computing one accessible name.
 
     It contains the visited nodes, and the context of the current node.

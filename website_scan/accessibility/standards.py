@@ -6,10 +6,11 @@ The criteria are in standards.toml.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 TABLE = Path(__file__).with_name("standards.toml")
 UNDERSTANDING = "https://www.w3.org/WAI/WCAG22/Understanding/"
@@ -68,8 +69,7 @@ WCAG_VERSIONS: Mapping[Standard, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SuccessCriterion:
+class SuccessCriterion(Struct, frozen=True):
     """Success criterion of WCAG.
 
     `since` and `until` are the first and the last version of WCAG with the criterion. `asks` is what it asks of a page,

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial, wraps
 
+from msgspec import Struct
+from msgspec.structs import replace
 from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.document import AccessibleDocument
@@ -46,8 +47,7 @@ BUILT_BY_SCRIPTS = NotApplicable("Scripts build the page's content.")
 Test = Callable[[LexborNode], object]
 
 
-@dataclass(frozen=True, slots=True)
-class Faults:
+class Faults(Struct, frozen=True):
     """Result of an accessibility check.
 
     It has the judged elements, and the faulty ones among them, in document order. `certain` elements are faulty.

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 
+from msgspec import Struct
 from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.ancestors import InheritedProperty
@@ -56,8 +56,7 @@ PRINT_CLASSES = frozenset({"print", "print-only", "only-print", "visible-print",
 SHOWING = frozenset({"show", "shown", "active", "open", "opened", "visible", "expanded"})
 
 
-@dataclass(frozen=True, slots=True)
-class DisplayState:
+class DisplayState(Struct, frozen=True):
     """Display state of an element, including the effects of its ancestors."""
 
     undisplayed: bool = False  # The element or an ancestor is not rendered, for example with `display: none`.

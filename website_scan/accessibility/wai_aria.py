@@ -8,8 +8,9 @@ aria-expanded nearly everywhere, some global attributes, and the roles none and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
+
+from msgspec import Struct
 
 
 def _split_words(text: str) -> frozenset[str]:
@@ -198,8 +199,7 @@ class ValueType(Enum):
     NUMBER = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class AttributeDefinition:
+class AttributeDefinition(Struct, frozen=True):
     """Allowed values of an ARIA attribute.
 
     `least`: the smallest integer allowed. `may_be_empty`: an empty value is allowed and has no effect.

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from website_scan.catalogue import Declaration
 from website_scan.places import Element
@@ -18,8 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 FORMS = re.compile(r"(?<![\w-])([\w-]+)\|([\w-]+)")
 
 
-@dataclass(frozen=True)
-class Wording:
+class Wording(Struct, frozen=True):
     """Subject and predicate of a check's summary.
 
     They have singular and plural forms. `|` separates singular and plural, as in "image|images" and "has|have no

@@ -11,10 +11,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
+
+from msgspec import Struct
 
 from website_scan.browser.accessibility_tree import read_accessibility_facts
 from website_scan.browser.closed_trees import open_closed_trees
@@ -162,8 +163,7 @@ async def run_axe(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _ShortenedRun:
+class _ShortenedRun(Struct, frozen=True):
     """Run of axe-core in a frame that has left out rules whose results seem to be those of the width before.
 
     `number` is the position of its partial result; None for the top frame.

@@ -10,10 +10,10 @@ import contextlib
 import fcntl
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import psutil
+from msgspec import Struct, field
 
 from website_scan.browser.credentials import browser_cookies
 from website_scan.browser.devtools import Connection, Event, ProtocolError, Session
@@ -55,8 +55,7 @@ DESKTOP_METADATA = {
 COMMANDS_FD, RESPONSES_FD = 3, 4  # Chromium expects its DevTools pipes at these file descriptors.
 
 
-@dataclass(slots=True)
-class Chromium:
+class Chromium(Struct):
     """Running Chromium process with its DevTools connection."""
 
     process: psutil.Process

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from website_scan.browser.evidence import Screen
 from website_scan.browser.network_log import NetworkLog

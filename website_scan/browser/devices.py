@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 
-@dataclass(frozen=True, slots=True)
-class Device:
+
+class Device(Struct, frozen=True):
     """Emulated screen. Sizes are in CSS pixels; `ratio` is the number of device pixels per CSS pixel."""
 
     width: int

@@ -6,14 +6,14 @@ Times are in seconds since the navigation began, sizes in bytes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from website_scan.page.evidence import Document
 from website_scan.page.references import ResourceKind
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedRequest:
+class LoadedRequest(Struct, frozen=True):
     """HTTP request of a page load with its redirects. `kind` is None for documents of the page and its frames."""
 
     url: str  # URL as requested, without its fragment.
@@ -36,8 +36,7 @@ class LoadedRequest:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class MixedRequest:
+class MixedRequest(Struct, frozen=True):
     """Request over plain HTTP.
 
     `kind` is Chromium's type in lower case, such as script.
@@ -48,8 +47,7 @@ class MixedRequest:
     is_blocked: bool
 
 
-@dataclass(frozen=True, slots=True)
-class MixedRequests:
+class MixedRequests(Struct, frozen=True):
     """Requests that the browser blocked or upgraded, in order.
 
     Requests from style sheets and scripts are included.
@@ -58,8 +56,7 @@ class MixedRequests:
     items: tuple[MixedRequest, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LargestPaint:
+class LargestPaint(Struct, frozen=True):
     """Element of the largest contentful paint (LCP).
 
     `url` is the URL of its image; empty for text.
@@ -73,8 +70,7 @@ class LargestPaint:
     is_high_priority: bool
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutShift:
+class LayoutShift(Struct, frozen=True):
     """Layout shift without user input.
 
     `source` is a selector of the element that moved most; empty if it is gone.
@@ -85,8 +81,7 @@ class LayoutShift:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """Task of the main thread.
 
     `duration_s` is wall-clock time.
@@ -101,8 +96,7 @@ class Task:
         return self.time_s + self.duration_s
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
+class Evaluation(Struct, frozen=True):
     """First run of a script, without its callbacks.
 
     The `url` of an inline script is the document's URL.
@@ -114,8 +108,7 @@ class Evaluation:
     processor_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class MainThread:
+class MainThread(Struct, frozen=True):
     """Tasks of the main thread in chronological order.
 
     `frame_commits_s` are the times when frames were committed. `rendering` are the parts of tasks that grow with the
@@ -130,8 +123,7 @@ class MainThread:
     parse_starts_s: tuple[float, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """Visual progress of a page load.
 
     `steps` are pairs of a time and the drawn share (0 to 1) of the final screen. The steps exclude `images`: pairs of
@@ -142,8 +134,7 @@ class Progress:
     images: tuple[tuple[str, float], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
+class Load(Struct, frozen=True):
     """Unthrottled page load. A time is None if it could not be measured."""
 
     fcp_s: float | None
@@ -160,8 +151,7 @@ class Load:
     starvation: float = 0.0  # Wait for a processor as a multiple of the processor time.
 
 
-@dataclass(frozen=True, slots=True)
-class FileCoverage:
+class FileCoverage(Struct, frozen=True):
     """Script or style sheet with the size of its unused part after the load. Lengths are in characters."""
 
     url: str
@@ -170,8 +160,7 @@ class FileCoverage:
     unused: int
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(Struct, frozen=True):
     """Used and unused parts of the page's scripts and style sheets.
 
     Each file has one entry.
@@ -180,8 +169,7 @@ class Coverage:
     files: tuple[FileCoverage, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedImage:
+class RenderedImage(Struct, frozen=True):
     """Image element after layout. Sizes are in CSS pixels; natural sizes are in pixels of the image file."""
 
     selector: str
@@ -202,8 +190,7 @@ class RenderedImage:
     has_several_files: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TapTarget:
+class TapTarget(Struct, frozen=True):
     """Link or control after layout. `is_crowded` is True if another target is within 24 CSS pixels of its centre."""
 
     selector: str
@@ -212,8 +199,7 @@ class TapTarget:
     is_crowded: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Viewport:
+class Viewport(Struct, frozen=True):
     """Size of the viewport in CSS pixels. `ratio` is the number of device pixels per CSS pixel."""
 
     width_px: int
@@ -221,8 +207,7 @@ class Viewport:
     ratio: float
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """Page layout after the load. `markup` is the DOM as HTML, or None if it is too long to examine."""
 
     markup: str | None
@@ -232,8 +217,7 @@ class Layout:
     viewport: Viewport
 
 
-@dataclass(frozen=True, slots=True)
-class VisibleElement:
+class VisibleElement(Struct, frozen=True):
     """Visible element that is not text, such as an image or a form field.
 
     `share` is the part of the viewport's area that the element takes, 0 to 1. `is_spinning`: the element has an endless
@@ -246,8 +230,7 @@ class VisibleElement:
     is_spinning: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Screen:
+class Screen(Struct, frozen=True):
     """Visible content of the page after the load.
 
     Open shadow trees are included. Texts and elements have a region: `frame` is the page's banner, navigation and
@@ -276,8 +259,7 @@ class Screen:
         return " ".join(filter(None, self.texts.values()))
 
 
-@dataclass(frozen=True, slots=True)
-class AxeNode:
+class AxeNode(Struct, frozen=True):
     """Element that an axe-core rule reports. `why` is axe-core's explanation.
 
     `selector` is the shortest unique selector; `ancestry` is the chain of the element's ancestors, without positions.
@@ -292,8 +274,7 @@ class AxeNode:
     width: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AxeRule:
+class AxeRule(Struct, frozen=True):
     """Result of an axe-core rule that found violations or was incomplete.
 
     `impact` is axe-core's impact; empty if there is none. `pairs` are pairs of colours with the number of their
@@ -309,8 +290,7 @@ class AxeRule:
     pairs: tuple[tuple[str, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class AxeReport:
+class AxeReport(Struct, frozen=True):
     """Results of axe-core for the rendered page and its frames, on pages of `widths` CSS pixels.
 
     Rules in `unfinished` did not judge all elements in time. They have no result, or the faults that they found.
@@ -326,8 +306,7 @@ class AxeReport:
     widths: tuple[int, ...] = (412,)
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(Struct, frozen=True):
     """Position and size of an element in the document, in CSS pixels."""
 
     left: int
@@ -336,8 +315,7 @@ class Box:
     height: int
 
 
-@dataclass(frozen=True, slots=True)
-class PagePicture:
+class PagePicture(Struct, frozen=True):
     """Screenshot of the page from its top. Sizes are in CSS pixels; `boxes` maps selectors to elements' boxes."""
 
     data: bytes
@@ -346,8 +324,7 @@ class PagePicture:
     boxes: Mapping[str, Box]
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """JPEG frame of the filmstrip, `at_ms` after the load began.
 
     `marks` are the paints that this frame is the first to show.
@@ -358,8 +335,7 @@ class Frame:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class BrowserLoad:
+class BrowserLoad(Struct, frozen=True):
     """All browser evidence of a visit. Failed parts are None; `problems` maps their field names to reasons."""
 
     product: str  # Name and version of the browser, such as Chromium 156.0.
@@ -387,8 +363,7 @@ class BrowserLoad:
         return (self.first, *self.again)
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
+class Rendered(Struct, frozen=True):
     """Rendered page.
 
     It has the document after scripts have run, and the number of letters by font size (px) on a phone.

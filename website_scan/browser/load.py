@@ -10,8 +10,9 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from website_scan.browser.axe_time import run_axe_in_time
 from website_scan.browser.chromium import Chromium, Context

@@ -13,8 +13,10 @@ import json
 import math
 from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from website_scan.browser.devtools import Target
 from website_scan.browser.evidence import Evaluation, MainThread, Task
@@ -28,8 +30,7 @@ RENDERING = frozenset({PARSING, "UpdateLayoutTree", "Layout", "PrePaint", "Paint
 MIN_TASK_CPU_S = 0.0001  # Shorter tasks are left out, because they are numerous and negligible.
 
 
-@dataclass(slots=True)
-class Trace:
+class Trace(Struct):
     """Recorder of a Chrome trace for a session's page.
 
     A browser can record only one trace at a time.

@@ -6,8 +6,10 @@ Built from `Network` events of the Chrome DevTools Protocol.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from website_scan.browser.evidence import LoadedRequest
 from website_scan.page.references import ResourceKind
@@ -35,8 +37,7 @@ BLOCKED_MIXED_CONTENT = "blocked: mixed content"
 Event = Mapping[str, Any]
 
 
-@dataclass(slots=True)
-class _LogEntry:
+class _LogEntry(Struct):
     request: LoadedRequest
     began_s: float  # Start in seconds, on the clock of the DevTools Protocol.
     may_block_rendering: bool

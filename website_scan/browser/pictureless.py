@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.browser.visit import Browser, Visit
 
 
-@dataclass(frozen=True, slots=True)
-class PicturelessBrowser:
+class PicturelessBrowser(Struct, frozen=True):
     """Browser whose visits take no pictures for reports, which saves their processor time."""
 
     browser: Browser

@@ -10,8 +10,9 @@ import asyncio
 import base64
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct
 
 from website_scan.browser.devtools import ProtocolError, Target
 from website_scan.browser.evidence import AxeReport, Box, Frame, Layout, Load, PagePicture, Progress
@@ -56,8 +57,7 @@ COLOUR_ENCODINGS = (Encoding("jpeg", 30, 1_000_000),)
 PAGE_ENCODINGS = (Encoding("webp", 50, MAX_PAGE_PICTURE_BYTES), Encoding("webp", 20, MAX_PAGE_PICTURE_BYTES))
 
 
-@dataclass(frozen=True, slots=True)
-class _RawFrame:
+class _RawFrame(Struct, frozen=True):
     at_s: float  # Unix time in seconds.
     data: str  # JPEG encoded as base64.
 

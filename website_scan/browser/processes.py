@@ -10,10 +10,10 @@ import os
 import signal
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+from msgspec import Struct
 
 KIB = 1024
 STOP_TIMEOUT_S = 5.0
@@ -23,8 +23,7 @@ MAX_PROC_FILE_BYTES = 64 * KIB
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """Memory and processor time of a process tree.
 
     The memory is the current one. The processor time is that used so far.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from website_scan.places import Place
 from website_scan.values import Value, filled
@@ -31,8 +32,7 @@ REASONS: Mapping[MissingContent, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ShownContent:
+class ShownContent(Struct, frozen=True):
     """Result of checking whether the browser showed the page's content.
 
     `unshown` is None if the content was visible. `summary`, a template with `values`, describes what the browser showed
@@ -41,7 +41,7 @@ class ShownContent:
 
     unshown: MissingContent | None = None
     summary: str = ""
-    values: Mapping[str, Value] = field(default_factory=dict, hash=False)
+    values: Mapping[str, Value] = field(default_factory=dict)
     causes: tuple[Place, ...] = ()
 
     @property

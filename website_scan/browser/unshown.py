@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from website_scan.browser.evidence import BrowserLoad, Load, LoadedRequest, Screen, VisibleElement
@@ -65,8 +64,7 @@ ERROR_PAGE_FIX = Fix(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Cause(Place):
+class Cause(Place, frozen=True):
     """Cause of missing content.
 
     It is an exception, a failed request, or an element that is shown instead of the content.

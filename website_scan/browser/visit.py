@@ -6,9 +6,10 @@ Its implementation `warm.WarmBrowser` needs the extra `browser`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 from website_scan.browser.devices import DESKTOP, PHONE, Device
 from website_scan.browser.evidence import BrowserLoad, Load
@@ -82,8 +83,7 @@ def chrome_user_agent(version: str, service: str, *, is_mobile: bool = True) -> 
     return f"Mozilla/5.0 ({system}) {chrome} {service}"
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(Struct, frozen=True):
     """Parameters of a visit.
 
     Examples are the page's URL and the parts of the evidence to gather. `again` is the minimum number of further loads,
@@ -115,16 +115,14 @@ class Visit:
         return len(loads) <= self.again or self.needs_another_load(loads)
 
 
-@dataclass(frozen=True, slots=True)
-class Repetition:
+class Repetition(Struct, frozen=True):
     """Decisions whether to load the page again: after the loads so far, and after the first one."""
 
     needs_another_load: Callable[[Sequence[Load]], bool]
     is_one_load_enough: Callable[[Load], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+class History(Struct, frozen=True):
     """Statistics about the browsers that a process has started.
 
     `ends` are counted by reason. Reasons in `ends`: worn (`MAX_LOADS_PER_BROWSER` is reached), unneeded (idle for a

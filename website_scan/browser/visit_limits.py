@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.browser.processes import Usage
 from website_scan.net.budget import Meter
 
 
-@dataclass(slots=True)
-class VisitLimits:
+class VisitLimits(Struct):
     """Time and request limits of a visit.
 
     All its loads share them. axe-core has its own deadline.

@@ -17,11 +17,12 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import psutil
+from msgspec import Struct
+from msgspec.structs import replace
 
 from website_scan.browser.chromium import Chromium
 from website_scan.browser.devtools import ProtocolError
@@ -261,8 +262,7 @@ class WarmBrowser:
         running.stop(is_healthy=reason in HEALTHY_END_REASONS)
 
 
-@dataclass(slots=True)
-class RunningBrowser:
+class RunningBrowser(Struct):
     """Running Chromium with its thread and its folder.
 
     The thread has the DevTools connection. The folder is for Chromium's files.

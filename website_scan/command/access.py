@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
-from dataclasses import replace
 from ipaddress import ip_address, ip_network
+
+from msgspec.structs import replace
 
 from website_scan import settings as scanning
 from website_scan.command.arguments import Options

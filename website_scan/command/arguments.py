@@ -8,10 +8,12 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from website_scan import __version__, environment
 from website_scan.command.argument_parser import AppendInOrder, Parser, reader
@@ -58,8 +60,7 @@ examples:
   website-scan --site https://example.com/ --fail-under 80 --fail-on high"""
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True):
     """Output of the command.
 
     `format` is one of FORMATS. Without a `path`, it goes to standard output.
@@ -69,8 +70,7 @@ class Output:
     path: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """Parsed options of the command.
 
     `under` maps scan types ("" for all types) to the lowest passing score. Paths are not resolved. `typed` are the URLs

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypedDict
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from website_scan import __version__
 from website_scan.addresses import normal_address
@@ -58,8 +60,7 @@ class _Page(TypedDict):
     cut: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
+class Baseline(Struct, frozen=True):
     """Content of a baseline file.
 
     The keys of `pages` are names: paths, for states of journeys with the name of the state. The keys of `entries` are

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from website_scan.accessibility.standards import LEVELS, Standard
 from website_scan.command.errors import WrongUsage
@@ -17,8 +18,7 @@ GATE_LEVELS = ("A", "AA")
 FORMATS = ("conformance", "earl")
 
 
-@dataclass(frozen=True, slots=True)
-class ConformanceTarget:
+class ConformanceTarget(Struct, frozen=True):
     """Standard and level whose success criteria are judged."""
 
     standard: Standard = Standard.WCAG_22

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from website_scan.command.arguments import Options
 from website_scan.command.errors import WrongUsage
@@ -99,8 +100,7 @@ def _named_origins(option: str, host: str, origins: Collection[str]) -> list[str
     return named
 
 
-@dataclass(frozen=True, slots=True)
-class _Values:
+class _Values(Struct, frozen=True):
     """Option values for one origin.
 
     A value may name a variable or file that contains it.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypedDict
+
+from msgspec import Struct
 
 from website_scan.messages import counted
 
@@ -21,8 +22,7 @@ class StepJson(TypedDict):
     notes: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutedJourney:
+class ExecutedJourney(Struct, frozen=True):
     """Journey with its executed steps, and the number of its judged states. `notes` are sentences."""
 
     title: str
@@ -38,8 +38,7 @@ class ExecutedJourney:
         return f"{self.title}: {of_steps} done, {counted(self.states, 'state')} judged."
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutedJourneys:
+class ExecutedJourneys(Struct, frozen=True):
     """Journeys of the command whose states are the pages of its reports."""
 
     journeys: tuple[ExecutedJourney, ...]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from website_scan.accessibility.standards import SuccessCriterion, required_criteria
 from website_scan.command.conformance_options import DEFAULT_TARGET, ConformanceTarget
@@ -30,8 +32,7 @@ LOG_IN_MESSAGE = "the site asked for a log-in, and its answer was judged in plac
 MAX_TITLES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class CommandReport:
+class CommandReport(Struct, frozen=True):
     """Report of a scan, with its accepted findings.
 
     The `export` of a failed scan has the status `failed` and an error. `accepted` maps IDs of checks to the reason why
@@ -187,8 +188,7 @@ class CommandReport:
         return sum(check["status"] == "pass" for _, check in self.checks)
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(Struct, frozen=True):
     """Quality gate, which fails a build.
 
     Because of low scores or certain findings. `under` maps scan types ("" for all types) to the lowest passing score.
@@ -298,8 +298,7 @@ def outcome_name(finding: ExportedFinding) -> str:
     return f"{finding['id']}.{finding['outcome']}"
 
 
-@dataclass(frozen=True, slots=True)
-class CommandResult:
+class CommandResult(Struct, frozen=True):
     """Result of the command.
 
     `requested` is the number of requested reports, or 0 if it is unknown. `check_pages` is the base URL of the checks'

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from website_scan.browser.devices import device_of_width
 from website_scan.browser.journey.request import LIMITS, WalkRequest, site_addresses

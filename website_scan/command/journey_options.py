@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from website_scan.command.errors import WrongUsage
 from website_scan.command.journey_source import RECORDING, JourneySource
 from website_scan.command.pages import canonical_pages
+from website_scan.records import repr_without
 
 if TYPE_CHECKING:
     from website_scan.journeys.passwords import ReadJourney
@@ -27,8 +29,7 @@ UNKNOWN_ORIGIN = "http://localhost"
 FILE_CONFIGURATION = "website-scan.toml"
 
 
-@dataclass(frozen=True, slots=True)
-class JourneyOptions:
+class JourneyOptions(Struct, frozen=True):
     """Journeys to execute.
 
     `base_url` is the address that addresses of the short form are relative to. It is empty without one, and a path if
@@ -40,9 +41,13 @@ class JourneyOptions:
     sources: tuple[JourneySource, ...]
     base_url: str = ""
     start_urls: tuple[str, ...] = ()
-    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secrets: Mapping[str, str] = field(default_factory=dict)
     pictures: Path | None = None
     widths: tuple[int, ...] = ()
+
+    def __repr__(self) -> str:
+        return repr_without(self, "secrets")
+
     is_dry_run: bool = False
 
     def unfinished(self, finished: Collection[str], preview_origin: str) -> tuple[str, ...]:

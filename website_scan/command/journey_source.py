@@ -6,11 +6,13 @@ The reader of a journey is imported only if there is one, because few commands h
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from website_scan.command.errors import WrongUsage
+from website_scan.records import repr_without
 
 if TYPE_CHECKING:
     from website_scan.journeys.passwords import ReadJourney
@@ -18,8 +20,7 @@ if TYPE_CHECKING:
 RECORDING = ".json"
 
 
-@dataclass(frozen=True, slots=True)
-class JourneySource:
+class JourneySource(Struct, frozen=True):
     """Text of a journey that has been read from a file.
 
     `table` is a table of website-scan.toml, and then `text` is empty. `is_typed` is True if the command line names the
@@ -28,9 +29,12 @@ class JourneySource:
 
     name: str
     # Recordings contain passwords as text.
-    text: str = field(default="", repr=False)
-    table: Mapping[str, object] | None = field(default=None, repr=False)
+    text: str = ""
+    table: Mapping[str, object] | None = None
     is_typed: bool = False
+
+    def __repr__(self) -> str:
+        return repr_without(self, "text", "table")
 
     def read(self, base_url: str) -> ReadJourney:
         """Read the journey. Addresses of the short form may be relative to `base_url`.

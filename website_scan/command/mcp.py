@@ -18,9 +18,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
+
+from msgspec import Struct, field
 
 from website_scan import __version__, environment
 from website_scan import settings as scanning
@@ -73,8 +74,7 @@ Value = TypeVar("Value")
 RUN_COMMAND = "from website_scan.command.main import main; main()"
 
 
-@dataclass(frozen=True, slots=True)
-class ServerOptions:
+class ServerOptions(Struct, frozen=True):
     """Options of `website-scan mcp`.
 
     `networks` are private networks that may be scanned. `journeys` are files by the names that agents use, and `url` is

@@ -12,8 +12,9 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from website_scan.command.access import allow_option_hint, network_policy
 from website_scan.command.arguments import Options

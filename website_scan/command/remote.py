@@ -10,11 +10,11 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypedDict
 
 import requests
+from msgspec import Struct
 
 from website_scan import __version__
 from website_scan.command.arguments import Options
@@ -104,8 +104,7 @@ class _Scan(TypedDict):
     error: ExportedError | None
 
 
-@dataclass(frozen=True, slots=True)
-class Upload:
+class Upload(Struct, frozen=True):
     """Request body that is not JSON.
 
     The server may take up to `timeout_s` seconds to respond.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.messages import counted
 from website_scan.report_json import ExportJson
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class ReportedPage:
+class ReportedPage(Struct, frozen=True, order=True):
     """Page of a report, or state of a journey.
 
     States may share an address, so `journey` and `state` are their names. Both are empty for a page.

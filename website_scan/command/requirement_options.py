@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from website_scan.command.errors import WrongUsage
 from website_scan.command.terminal import write_err
@@ -15,8 +16,7 @@ from website_scan.requirements.model import NO_REQUIREMENTS, Requirements
 MAX_FILE_BYTES = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class RequirementOptions:
+class RequirementOptions(Struct, frozen=True):
     """Own requirements, and conditions of the gate that files of Lighthouse have.
 
     `under` maps scan types to the lowest passing score.

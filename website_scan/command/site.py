@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from website_scan.command.access import allow_option_hint, network_policy
 from website_scan.command.arguments import Options

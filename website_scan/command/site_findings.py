@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypedDict
+
+from msgspec import Struct
 
 from website_scan.command.gate import SEVERITIES, CommandReport
 from website_scan.command.reported_page import ReportedPage
@@ -12,8 +13,7 @@ from website_scan.report_json import ExportedFinding
 from website_scan.wording import message_without_places
 
 
-@dataclass(frozen=True, slots=True)
-class SiteFinding:
+class SiteFinding(Struct, frozen=True):
     """Finding of one or several pages.
 
     `finding` is that of the `report` of the worst page. `duplicate` is a sentence if a report of another type has the

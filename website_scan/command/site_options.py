@@ -6,9 +6,10 @@ The options are `--site`, `--sitemap`, `--max-pages`, `--include` and `--exclude
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from website_scan.command.errors import WrongUsage
 from website_scan.command.pages import SYNTAX, canonical_pages
@@ -26,16 +27,14 @@ LIMITS = ("max_pages", "include", "exclude")
 OPTIONS = ("site", "sitemap", *LIMITS)
 
 
-@dataclass(frozen=True, slots=True)
-class SitemapFile:
+class SitemapFile(Struct, frozen=True):
     """Content of a sitemap file on this machine: URLs of pages, or of other sitemaps if the file is an index."""
 
     pages: tuple[str, ...] = ()
     sitemaps: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SiteOptions:
+class SiteOptions(Struct, frozen=True):
     """Options for the discovery of a site's pages.
 
     `sitemap` is the URL or the content of the sitemap that replaces those of robots.txt. `is_named` is True for a site
@@ -49,8 +48,7 @@ class SiteOptions:
     exclude: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SitePages:
+class SitePages(Struct, frozen=True):
     """Discovered pages of a site.
 
     `limit` is the value of `--max-pages`, and `found` counts all known pages. If not `is_complete`, the site may have

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.crawl.link_relations import ELEMENT, RelatedLink, related_links
 from website_scan.page.evidence import Document, Page
@@ -15,8 +16,7 @@ QUALIFIERS = ("hreflang", "lang", "media", "type")
 INDEX_PAGE_PATH = re.compile(r"/(?:index|default|home)(?:\.\w+)?", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Canonicals:
+class Canonicals(Struct, frozen=True):
     """Canonical links of a page, in its head and its headers."""
 
     page_url: str

@@ -8,9 +8,9 @@ from __future__ import annotations
 import email.utils
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from msgspec import Struct
 from selectolax.lexbor import LexborNode
 
 from website_scan.crawl.robots import GOOGLEBOT
@@ -52,8 +52,7 @@ ISO_DATE = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ]+(\d\d:\d\d(?::\d\d)?))?\s*(.*)"
 SHORT_DATE = re.compile(r"(?:\w+,\s*)?\d{1,2}[ -]\w{3,}[ -]\d{2,4}")
 
 
-@dataclass(frozen=True, slots=True)
-class IndexingRule:
+class IndexingRule(Struct, frozen=True):
     """Indexing rule such as noindex.
 
     `agent` is the crawler in lower case. `source` names the header or element.
@@ -77,8 +76,7 @@ class IndexingRule:
         return f"{rule} in {self.source}{to}"
 
 
-@dataclass(frozen=True, slots=True)
-class IndexingRules:
+class IndexingRules(Struct, frozen=True):
     """Indexing rules of a page.
 
     `excluding` are those that exclude the page from search at the time of the scan.

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, http_address, live, resolve
@@ -19,8 +20,7 @@ HEADER_LINK_TARGET = re.compile(r"\s*+,?\s*+<([^>]*)>")
 HEADER_LINK_PARAMETER = re.compile(r"""\s*;\s*([\w!#$&+.^`|~*-]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?""")
 
 
-@dataclass(frozen=True, slots=True)
-class RelatedLink:
+class RelatedLink(Struct, frozen=True):
     """Link with a relation.
 
     `url` is absolute and has no fragment; None if it is not http(s). `source` is ELEMENT or HEADER. An element without

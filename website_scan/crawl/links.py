@@ -9,10 +9,10 @@ import ipaddress
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import unquote
 
+from msgspec import Struct
 from selectolax.lexbor import LexborNode
 
 from website_scan.page.evidence import Document, Page
@@ -60,8 +60,7 @@ REFERENCING_ELEMENTS = (
 SHARING_CARD_PREFIXES = ("og:", "twitter:")
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True):
     """Link to another page.
 
     `url` is absolute, without a fragment. `is_internal`: the target is on the page's site, on any subdomain;
@@ -99,8 +98,7 @@ class Link:
         return is_local_host(url.hostname) and _shows_host_in_text(self.node, url)
 
 
-@dataclass(frozen=True, slots=True)
-class PageLinks:
+class PageLinks(Struct, frozen=True):
     """Links of a page to other pages, in document order."""
 
     links: tuple[Link, ...] = ()
@@ -158,8 +156,7 @@ def sampled(items: Sequence[T], count: int) -> list[T]:
     return [items[position * len(items) // size] for position in range(size)]
 
 
-@dataclass(frozen=True, slots=True)
-class LocalAddress:
+class LocalAddress(Struct, frozen=True):
     """Reference to a local or private host as written.
 
     `LocalAddress` has the tag and attribute that contain it.

@@ -8,8 +8,10 @@ from __future__ import annotations
 import difflib
 import re
 import string
-from dataclasses import dataclass, replace
 from urllib.parse import quote
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from website_scan.messages import KIB, excerpt
 
@@ -55,8 +57,7 @@ UNRESERVED = frozenset(string.ascii_letters + string.digits + "-._~")
 URI_CHARACTERS = "%!&'()+,/:;=?@[]-._~"
 
 
-@dataclass(frozen=True, slots=True)
-class RobotsRule:
+class RobotsRule(Struct, frozen=True):
     """Allow or disallow rule of robots.txt.
 
     `text` is the original line, `line` its number (from 1).
@@ -68,8 +69,7 @@ class RobotsRule:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """Group of robots.txt rules.
 
     `agents` are product tokens of crawlers in lower case, or `*`. `crawl_delay_s` is the requested delay between two
@@ -81,8 +81,7 @@ class Group:
     crawl_delay_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """Line of robots.txt that crawlers ignore or misunderstand."""
 
     line: int
@@ -90,8 +89,7 @@ class Fault:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Robots:
+class Robots(Struct, frozen=True):
     """Parsed robots.txt.
 
     An empty robots.txt allows everything.
@@ -102,8 +100,7 @@ class Robots:
     faults: tuple[Fault, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """Whether robots.txt allows a path.
 
     `rule` is None if no rule applies. `agent` is the crawler that the deciding group names.

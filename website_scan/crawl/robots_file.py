@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from website_scan.crawl.robots import MAX_BYTES, Robots, parse_robots
 from website_scan.net.client import Network
@@ -16,8 +16,7 @@ MAX_ROBOTS_REDIRECTS = 5  # Crawlers should follow this many redirects (RFC 9309
 ROBOTS_TIMEOUT_S = 15.0
 
 
-@dataclass(frozen=True, slots=True)
-class RobotsFile:
+class RobotsFile(Struct, frozen=True):
     """Response for the robots.txt of an origin.
 
     `robots` is empty unless the status is a success. Without a `response`, `error` has the reason.

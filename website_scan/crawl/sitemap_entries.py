@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import date
+
+from msgspec import Struct, field
 
 from website_scan.urls import normal_form
 
@@ -75,8 +76,7 @@ def find_date_fault(text: str) -> str:
     return "has a time without a time zone" if match["time"] and not match["zone"] else ""
 
 
-@dataclass(frozen=True, slots=True)
-class EntryFault:
+class EntryFault(Struct, frozen=True):
     """Fault of an entry that begins in `line`.
 
     `text` is a clause. If the fault `loses_entry`, crawlers ignore a part of the entry.
@@ -87,8 +87,7 @@ class EntryFault:
     loses_entry: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SitemapEntries:
+class SitemapEntries(Struct, frozen=True):
     """Faults and language versions of a sitemap's entries.
 
     `faults` are the first ones, at most one for each entry. `has_language_links` is True if any entry lists language

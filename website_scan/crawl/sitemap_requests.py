@@ -5,7 +5,7 @@ Bodies stay compressed, because the sitemap parser decompresses them in pieces.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from website_scan.net.client import Network
 from website_scan.net.http.decoding import decode

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from xml.parsers import expat
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from website_scan.crawl.gzip_files import CHUNK_BYTES, BrokenGzip, decompress_gzip
 from website_scan.crawl.sitemap_entries import NEWS, PLAIN_URL, EntryReader, SitemapEntries, url_key
@@ -44,8 +46,7 @@ class SitemapKind(StrEnum):
     FEED = "feed"
 
 
-@dataclass(frozen=True, slots=True)
-class Sitemap:
+class Sitemap(Struct, frozen=True):
     """Content of a sitemap file.
 
     If the file can't be read, `fault` is a clause with the reason. `kind` is None if the root element is invalid.
@@ -85,8 +86,7 @@ class Sitemap:
         return self.kind not in (SitemapKind.PAGES, SitemapKind.INDEX) or bool(NAMESPACES.fullmatch(self.namespace))
 
 
-@dataclass(frozen=True, slots=True)
-class SitemapFile:
+class SitemapFile(Struct, frozen=True):
     """Sitemap file at a URL.
 
     It has the status of the final response, and the parsed content if the status is a success. `status` is None if
@@ -101,8 +101,7 @@ class SitemapFile:
     is_conclusive: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Sitemaps:
+class Sitemaps(Struct, frozen=True):
     """Sitemaps that robots.txt lists, else those at the usual paths.
 
     `named` is the number of Sitemap lines in robots.txt. `children` are a sample of the sitemaps that indexes in

@@ -7,11 +7,13 @@ text, one step a line (`short_form`). Both become the steps of this module, whic
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
+from msgspec import Struct
+
 from website_scan.errors import Refusal
+from website_scan.records import values_without
 
 MAX_STEPS = 50
 MAX_STATES = 20
@@ -43,8 +45,7 @@ class SelectorKind(StrEnum):
     XPATH = "xpath"
 
 
-@dataclass(frozen=True, slots=True)
-class SelectorPart:
+class SelectorPart(Struct, frozen=True):
     """Selector within one document or shadow tree.
 
     `text` is the accessible name, text, CSS selector or XPath. `role` is empty if any role matches.
@@ -55,8 +56,7 @@ class SelectorPart:
     role: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Selector:
+class Selector(Struct, frozen=True):
     """Selector of an element.
 
     Each further part is searched in the shadow tree of the element of the part before, or inside that element if it has
@@ -66,8 +66,7 @@ class Selector:
     parts: tuple[SelectorPart, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ElementTarget:
+class ElementTarget(Struct, frozen=True):
     """Element on which a step acts.
 
     `selectors` are alternatives: the first that matches an element is used. `frame` is the position of a frame in its
@@ -78,28 +77,31 @@ class ElementTarget:
     frame: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedNavigation:
+class ExpectedNavigation(Struct, frozen=True):
     """Navigation that a step has to cause. An empty `url` or `title` matches any."""
 
     url: str = ""
     title: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True):
     """Step of a journey.
 
     `line` is its line in the text that the person wrote or uploaded. Steps are equal if they differ only in it.
     """
 
-    line: int = field(default=0, compare=False)
+    line: int = 0
     timeout_s: float = DEFAULT_STEP_TIMEOUT_S
     expected_navigation: ExpectedNavigation | None = None
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and values_without(self, "line") == values_without(other, "line")
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetViewport(Step):
+    def __hash__(self) -> int:
+        return hash(values_without(self, "line"))
+
+
+class SetViewport(Step, frozen=True, kw_only=True):
     """Change the size of the screen, in CSS pixels."""
 
     width: int
@@ -109,15 +111,13 @@ class SetViewport(Step):
     has_touch: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Navigate(Step):
+class Navigate(Step, frozen=True, kw_only=True):
     """Open an address. The short form allows addresses relative to the journey's first one."""
 
     url: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Click(Step):
+class Click(Step, frozen=True, kw_only=True):
     """Click an element with the mouse.
 
     `offset` is the position in the element in CSS pixels, or None for its centre.
@@ -130,15 +130,13 @@ class Click(Step):
     held_for_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hover(Step):
+class Hover(Step, frozen=True, kw_only=True):
     """Move the mouse over an element."""
 
     target: ElementTarget
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change(Step):
+class Change(Step, frozen=True, kw_only=True):
     """Set the value of a form field.
 
     Text fields receive the text by typing. A list selects the option with this value or label. A checkbox, a switch or
@@ -150,22 +148,19 @@ class Change(Step):
     value: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyDown(Step):
+class KeyDown(Step, frozen=True, kw_only=True):
     """Press a key, for example "Enter" or "a", and hold it."""
 
     key: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyUp(Step):
+class KeyUp(Step, frozen=True, kw_only=True):
     """Release a key."""
 
     key: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scroll(Step):
+class Scroll(Step, frozen=True, kw_only=True):
     """Scroll the page, or an element if there is a target, to a position in CSS pixels.
 
     An element is first scrolled into view, as Puppeteer does. Positions beyond the end mean the end.
@@ -176,8 +171,7 @@ class Scroll(Step):
     target: ElementTarget | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitForElement(Step):
+class WaitForElement(Step, frozen=True, kw_only=True):
     """Wait until the number of matching elements satisfies the condition.
 
     `operator` is ">=", "==" or "<=". `is_visible` is None if both visible and hidden elements count. Attributes and
@@ -192,8 +186,7 @@ class WaitForElement(Step):
     properties: tuple[tuple[str, str | float | bool | None], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitForAddress(Step):
+class WaitForAddress(Step, frozen=True, kw_only=True):
     """Wait until the address of the page is `url`, or begins with it if `is_prefix`.
 
     It replaces the expressions `location.href === "…"`, `location.pathname === "…"` and `location.search === "…"` of
@@ -205,8 +198,7 @@ class WaitForAddress(Step):
     is_prefix: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitForTitle(Step):
+class WaitForTitle(Step, frozen=True, kw_only=True):
     """Wait until the title of the page is this text.
 
     It replaces the expression `document.title === "…"` of recordings.
@@ -215,8 +207,7 @@ class WaitForTitle(Step):
     title: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judge(Step):
+class Judge(Step, frozen=True, kw_only=True):
     """Judge the page as it is now, as a state with this name."""
 
     name: str
@@ -230,8 +221,7 @@ class StateRule(StrEnum):
     END = "end"  # The page after the last step.
 
 
-@dataclass(frozen=True, slots=True)
-class Journey:
+class Journey(Struct, frozen=True):
     """Named list of steps, which begins with `Navigate` after optional `SetViewport`.
 
     `identity_providers` are the hosts to which a log-in may redirect and where secrets may be typed, besides the site.

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, NoReturn
+
+from msgspec import Struct
 
 from website_scan.journeys.journey import MAX_STEPS, JourneyRefused
 
@@ -23,8 +24,7 @@ BLANK = re.compile(r"[ \t\r\n]*")
 HOW_TO_EXPORT = "In Chrome's Recorder, choose Export, then JSON."
 
 
-@dataclass(frozen=True, slots=True)
-class RecordingJson:
+class RecordingJson(Struct, frozen=True):
     """Decoded recording. All numbers are floats. `lines` are the lines of the items of `fields["steps"]`."""
 
     fields: dict[str, Any]

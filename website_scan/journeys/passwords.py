@@ -5,12 +5,13 @@ Chrome's Recorder writes them into the recording as plain text. Afterwards the s
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from urllib.parse import unquote, unquote_plus
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from website_scan.journeys.journey import (
     PLACEHOLDER,
@@ -24,6 +25,7 @@ from website_scan.journeys.journey import (
     Step,
 )
 from website_scan.messages import MASK, SHAPED
+from website_scan.records import repr_without
 
 # Shorter values, such as "1" or "admin", also occur elsewhere by chance. Words of letters must be longer.
 MIN_SECRET_CHARACTERS, MIN_WORD_CHARACTERS = 4, 8
@@ -68,8 +70,7 @@ STRONG = tuple(re.compile(pattern) for pattern in ("[a-z]", "[A-Z]", "[0-9]", r"
 NOT_TYPED = ("", "true", "false", "on", "off")
 
 
-@dataclass(frozen=True, slots=True)
-class ReadJourney:
+class ReadJourney(Struct, frozen=True):
     """Journey that was read, and what its reader changed.
 
     `secrets` are the values by name that have been moved out of the steps. They have to be stored encrypted. `notes`
@@ -78,7 +79,10 @@ class ReadJourney:
 
     journey: Journey
     notes: tuple[str, ...] = ()
-    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secrets: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return repr_without(self, "secrets")
 
 
 def without_passwords(journey: Journey) -> ReadJourney:
@@ -180,7 +184,7 @@ def _without(step: Step, names: Mapping[str, str], distinctive: Mapping[str, str
     if isinstance(target, ElementTarget):
         selectors = tuple(selector for selector in target.selectors if not _contains(selector, distinctive))
         if selectors:
-            step = replace(step, target=replace(target, selectors=selectors))  # type: ignore[call-arg]
+            step = replace(step, target=replace(target, selectors=selectors))
     if _contains(replace(step, value="") if isinstance(step, Change) else step, distinctive):
         raise JourneyRefused(
             f"Line {step.line}: The step contains text that was also typed as a password or another secret. Record the "
@@ -190,7 +194,7 @@ def _without(step: Step, names: Mapping[str, str], distinctive: Mapping[str, str
 
 
 def _contains(item: object, values: Iterable[str]) -> bool:
-    """Return True if a text in the dataclass contains one of the values, as it is or escaped as in addresses."""
+    """Return True if a text in the record contains one of the values, as it is or escaped as in addresses."""
     forms = {form for text in _texts(item) for form in (text, unquote(text), unquote_plus(text))}
     return any(value in form for form in forms for value in values)
 
@@ -201,6 +205,6 @@ def _texts(item: object) -> Iterator[str]:
     elif isinstance(item, tuple):
         for part in item:
             yield from _texts(part)
-    elif dataclasses.is_dataclass(item):
-        for each in dataclasses.fields(item):
-            yield from _texts(getattr(item, each.name))
+    elif isinstance(item, Struct):
+        for name in item.__struct_fields__:
+            yield from _texts(getattr(item, name))

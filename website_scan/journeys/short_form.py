@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import NamedTuple, NoReturn
+
+from msgspec.structs import replace
 
 from website_scan.journeys import rules, targets
 from website_scan.journeys.fields import did_you_mean

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class StepStatus(StrEnum):
@@ -15,8 +16,7 @@ class StepStatus(StrEnum):
     NOT_REACHED = "not reached"  # A step before has failed, or the time was over.
 
 
-@dataclass(frozen=True, slots=True)
-class Interaction:
+class Interaction(Struct, frozen=True):
     """What followed the input of a step until the page was quiet.
 
     `next_paint_ms` is the time from the input to the next frame, as in Interaction to Next Paint, or None if the step
@@ -30,8 +30,7 @@ class Interaction:
     requests: int
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(Struct, frozen=True):
     """Picture of the page, with all fields masked that contain a secret."""
 
     data: bytes  # JPEG, or WebP if the JPEG would be large.
@@ -39,8 +38,7 @@ class Picture:
     height: int
 
 
-@dataclass(frozen=True, slots=True)
-class Cookie:
+class Cookie(Struct, frozen=True):
     """Cookie of the browser in a state. The value is only a digest, which shows whether it has changed."""
 
     name: str
@@ -55,8 +53,7 @@ class Cookie:
     is_host_only: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Focus:
+class Focus(Struct, frozen=True):
     """Element that has the focus.
 
     `selector` is empty if no element has it, which means that keyboard users start again at the top of the page.
@@ -69,8 +66,7 @@ class Focus:
     is_lost: bool  # True if the element that had the focus has been removed or hidden by the step.
 
 
-@dataclass(frozen=True, slots=True)
-class OpenDialog:
+class OpenDialog(Struct, frozen=True):
     """Visible dialog, modal or not, by its selector and accessible name."""
 
     selector: str
@@ -79,8 +75,7 @@ class OpenDialog:
     has_focus_inside: bool
 
 
-@dataclass(frozen=True, slots=True)
-class LiveMessage:
+class LiveMessage(Struct, frozen=True):
     """Text that a step has changed in a live region, which screen readers announce.
 
     `politeness` is "polite" or "assertive".
@@ -91,8 +86,7 @@ class LiveMessage:
     selector: str
 
 
-@dataclass(frozen=True, slots=True)
-class SilentMessage:
+class SilentMessage(Struct, frozen=True):
     """Visible message that a step has caused, and of which nothing informs screen readers.
 
     It is in no live region that existed before the step, has not got the focus, and does not describe a field.
@@ -102,8 +96,7 @@ class SilentMessage:
     selector: str
 
 
-@dataclass(frozen=True, slots=True)
-class StorageEntry:
+class StorageEntry(Struct, frozen=True):
     """Entry of localStorage or sessionStorage. `kind` is "token", "secret" or "other"; the value is not stored."""
 
     area: str
@@ -112,8 +105,7 @@ class StorageEntry:
     value_length: int
 
 
-@dataclass(frozen=True, slots=True)
-class PasswordField:
+class PasswordField(Struct, frozen=True):
     """Visible and empty password field, by its selector and accessible name."""
 
     selector: str
@@ -133,8 +125,7 @@ class NotTested(StrEnum):
     UNANSWERED = "unanswered"
 
 
-@dataclass(frozen=True, slots=True)
-class PageAnswer:
+class PageAnswer(Struct, frozen=True):
     """What an answer of the server for a private page shows.
 
     `redirects` is True for a redirect to another page. `shows_secret` is True if the answer contains a secret of the
@@ -155,8 +146,7 @@ class PageAnswer:
         return frozenset(name for name, is_shown in signs.items() if is_shown)
 
 
-@dataclass(frozen=True, slots=True)
-class LogOut:
+class LogOut(Struct, frozen=True):
     """Answers of the server for a private page, before and after the journey has logged out.
 
     `url` is the page's address without its query, and `page` the page before the log-out. `old` is the answer to the
@@ -171,8 +161,7 @@ class LogOut:
     problem: NotTested | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StateSecurity:
+class StateSecurity(Struct, frozen=True):
     """What the browser and the server exchanged for the document of a state, and its password fields."""
 
     cookies: tuple[Cookie, ...]
@@ -183,8 +172,7 @@ class StateSecurity:
     log_out: LogOut | None = None  # None if no step since the state before has logged out.
 
 
-@dataclass(frozen=True, slots=True)
-class KeyboardReach:
+class KeyboardReach(Struct, frozen=True):
     """Whether the keyboard reaches the element of a pointer step.
 
     `reason` is "" if it is reached, else "not focusable", "no action" (Enter and Space do nothing) or "hidden".
@@ -197,8 +185,7 @@ class KeyboardReach:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class StepResult:
+class StepResult(Struct, frozen=True):
     """What happened in a step.
 
     `problem` is a sentence for the person who wrote the step, and empty if the step is done. `near_matches` describe

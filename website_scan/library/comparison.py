@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.library.errors import InvalidOption
 from website_scan.library.options import ScanType
@@ -12,16 +13,14 @@ from website_scan.report import diff as engine
 from website_scan.report_json import ExportJson
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedPlace:
+class ChangedPlace(Struct, frozen=True):
     """Place that only one of the two results has. `text` describes it."""
 
     fingerprint: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """Finding that changed, or that only one of the results has.
 
     Statuses and severities are None in the result without the finding. All other fields are from the newer result.
@@ -42,8 +41,7 @@ class Change:
     fixed_places: tuple[ChangedPlace, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NotCompared:
+class NotCompared(Struct, frozen=True):
     """Finding of one result. In the other, its check has no verdict, for a `reason`.
 
     `is_new` is True if the newer result has the finding.
@@ -59,8 +57,7 @@ class NotCompared:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Diff:
+class Diff(Struct, frozen=True):
     """Changes from an older to a newer result of a page, by priority within each type.
 
     `points` is the change of the score by type. A type with other rules in one of the results is left out there. Types

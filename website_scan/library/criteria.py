@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from website_scan.findings import ScanType
 from website_scan.library.errors import InvalidOption
@@ -16,8 +17,7 @@ CriterionResult = Literal["fails", "needs-review", "no-automatic-failure", "not-
 RESULTS: Sequence[CriterionResult] = ("fails", "needs-review", "no-automatic-failure", "not-tested")
 
 
-@dataclass(frozen=True, slots=True)
-class CriterionCheck:
+class CriterionCheck(Struct, frozen=True):
     """Check that concerns a criterion, with the first pages that have its finding. `pages_affected` counts all."""
 
     check: str
@@ -28,8 +28,7 @@ class CriterionCheck:
     pages: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Criterion:
+class Criterion(Struct, frozen=True):
     """Success criterion with the result of the automatic checks.
 
     `clause` is its number in the standard. `passed` and `could_not_run` are IDs of checks; checks that found no failure
@@ -48,8 +47,7 @@ class Criterion:
     could_not_run: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Conformance:
+class Conformance(Struct, frozen=True):
     """Results of all criteria that a standard requires at a level. `pages` counts the judged pages.
 
     Automatic checks prove failures only: no result says that a page conforms.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from website_scan import environment
 from website_scan import settings as scanning
@@ -31,8 +32,7 @@ MAX_TIME_LIMIT_S = 3600
 MAX_URL_CHARACTERS = 200
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Credentials:
+class Credentials(Struct, frozen=True):
     """Credentials for pages behind a log-in. They are sent to the origin of the page only, and never in a result.
 
     `headers` and `cookies` have values by name. `basic_auth` is a pair of user name and password.

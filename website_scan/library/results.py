@@ -1,17 +1,19 @@
-"""Results of scans as frozen dataclasses."""
+"""Results of scans as immutable records."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
+
+from msgspec import Struct
 
 from website_scan.command.gate import CommandReport
 from website_scan.json_types import JsonValue
 from website_scan.library.errors import InvalidOption
 from website_scan.library.options import TYPES, ScanType
 from website_scan.priority import Priority, by_priority, priority
+from website_scan.records import repr_without, values_without
 from website_scan.report.places import count_places, stored_places
 from website_scan.report.places import rows as rows_of_table
 from website_scan.report_json import ExportedCategory, ExportedCheck, ExportedFinding, StoredTable
@@ -21,16 +23,14 @@ FindingStatus = Literal["fail", "warn"]
 ReportStatus = Literal["completed", "partial", "failed"]
 
 
-@dataclass(frozen=True, slots=True)
-class PlugIn:
+class PlugIn(Struct, frozen=True):
     """Installed distribution that has added a check."""
 
     name: str
     version: str
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """Value in the message of a finding. `kind` is what it is, such as "bytes"; `value` is in the unit of the kind."""
 
     kind: str
@@ -38,8 +38,7 @@ class Value:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Place of a finding, such as an element, a file or a header.
 
     `fingerprint` identifies it in later scans, `text` describes it, and `row` has its values by name. `kind` is what
@@ -52,32 +51,28 @@ class Place:
     row: Mapping[str, JsonValue]
 
 
-@dataclass(frozen=True, slots=True)
-class Detail:
+class Detail(Struct, frozen=True):
     """Row that explains a measured value or describes the whole page. `kind` is what it is, such as "redirect"."""
 
     kind: str
     row: Mapping[str, JsonValue]
 
 
-@dataclass(frozen=True, slots=True)
-class Snippet:
+class Snippet(Struct, frozen=True):
     """Code to copy. `label` is its web server or language, such as "nginx"."""
 
     label: str
     code: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """Fix of a finding: sentences with code in backticks, and code to copy."""
 
     text: str
     snippets: tuple[Snippet, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """Check that failed or warned.
 
     `check` is the ID of the check, and `outcome` the name of what is wrong, within the check. `message` is complete;
@@ -116,8 +111,7 @@ class Finding:
     plug_in: PlugIn | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PassedCheck:
+class PassedCheck(Struct, frozen=True):
     """Check that passed."""
 
     category: str
@@ -128,8 +122,7 @@ class PassedCheck:
     plug_in: PlugIn | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedCheck:
+class SkippedCheck(Struct, frozen=True):
     """Check that could not run. `code` is the stable name of the reason, such as "out-of-time"."""
 
     check: str
@@ -138,16 +131,14 @@ class SkippedCheck:
     code: str
 
 
-@dataclass(frozen=True, slots=True)
-class OmittedCheck:
+class OmittedCheck(Struct, frozen=True):
     """Check that needs a browser, which the scan did not have."""
 
     check: str
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatedCheck:
+class RepeatedCheck(Struct, frozen=True):
     """Check that costs no points, because the finding of `reported_by` reports the same fact."""
 
     check: str
@@ -156,8 +147,7 @@ class RepeatedCheck:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Category:
+class Category(Struct, frozen=True):
     """Category of checks with its score, 0 to 100."""
 
     name: str
@@ -165,24 +155,21 @@ class Category:
     plug_in: PlugIn | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Cap:
+class Cap(Struct, frozen=True):
     """Cap that lowered the score to at most `limit`."""
 
     limit: int
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """Reason why a scan failed. `code` is stable, such as "URL_NOT_REACHABLE"."""
 
     code: str
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """Result of a scan of one type. Findings and passed checks are in order of priority.
 
     If and only if the scan failed, `error` is not None, `status` is "failed", `score` and `grade` are None, and there
@@ -214,11 +201,19 @@ class Report:
     started_at: datetime
     completed_at: datetime
     id: str
-    _source: CommandReport = field(repr=False, compare=False)
+    _source: CommandReport
+
+    def __repr__(self) -> str:
+        return repr_without(self, "_source")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Report) and values_without(self, "_source") == values_without(other, "_source")
+
+    def __hash__(self) -> int:
+        return hash(values_without(self, "_source"))
 
 
-@dataclass(frozen=True, slots=True)
-class PageResult:
+class PageResult(Struct, frozen=True):
     """Reports of one page, in the order of the requested types.
 
     A page that a document of the command describes may be a state of a journey; `journey` and `state` are their names.

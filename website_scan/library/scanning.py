@@ -5,7 +5,8 @@ from __future__ import annotations
 import concurrent.futures
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from website_scan import result as engine
 from website_scan.browser import visit
@@ -42,8 +43,7 @@ from website_scan.security_categories import Categories
 from website_scan.viewing import Viewing
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """Progress of the scan of one page. `percent` never decreases for a page.
 
     `page` counts the pages of the call from 1, in the order of their URLs. `phase` is "connecting", "collecting",
@@ -169,8 +169,7 @@ class _CallbackFailed(BaseException):
         self.error = error
 
 
-@dataclass(slots=True)
-class _Plan:
+class _Plan(Struct):
     """Pages to scan with the parsed options, and what their scans share."""
 
     targets: list[Target]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, NoReturn
+
+from msgspec.structs import replace
 
 from website_scan.command.gate import CommandReport
 from website_scan.library.errors import InvalidDocument

@@ -13,9 +13,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from website_scan.net.browser_trust import trust
 from website_scan.net.budget import MIB
@@ -175,8 +176,7 @@ def sandbox_problem(program: Path) -> str:
     return tried.stderr.strip().rpartition("\n")[2] if tried.returncode else ""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandLine:
+class CommandLine(Struct, frozen=True):
     """Command line of a program.
 
     It has a path, arguments and a complete environment.

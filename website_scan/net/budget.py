@@ -9,8 +9,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from website_scan.net.deadline import Deadline
 from website_scan.net.errors import BudgetExceeded
@@ -18,8 +19,7 @@ from website_scan.net.errors import BudgetExceeded
 MIB = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Limits of a scan's network in seconds and bytes.
 
     The first group applies to each HTTP exchange, the second to a whole scan.

@@ -10,7 +10,8 @@ import functools
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from website_scan.net.budget import ConnectionGuard, Exchange, Limits, Meter, SharedBudget
 from website_scan.net.credentials import OriginCredentials

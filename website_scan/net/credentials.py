@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
+
 from website_scan.errors import Refusal
+from website_scan.records import repr_without
 
 MAX_HEADERS_AND_COOKIES = 20
 MAX_VALUE_BYTES = 4 * 1024
@@ -47,8 +49,7 @@ class InvalidRequestField(Refusal):
     status = 400
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Credentials:
+class Credentials(Struct, frozen=True):
     """Credentials of a scan.
 
     Headers and cookies are pairs of name and value. `basic_auth` is a pair of user name and password.
@@ -57,6 +58,9 @@ class Credentials:
     headers: tuple[tuple[str, str], ...] = ()
     basic_auth: tuple[str, str] | None = None
     cookies: tuple[tuple[str, str], ...] = ()
+
+    def __repr__(self) -> str:
+        return repr_without(self, "headers", "basic_auth", "cookies")
 
     @property
     def names(self) -> dict[str, Any]:
@@ -96,8 +100,7 @@ class Credentials:
         return "Basic " + b64encode(":".join(self.basic_auth).encode()).decode()
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class OriginCredentials:
+class OriginCredentials(Struct, frozen=True):
     """Credentials with the only origin that may receive them.
 
     The origin is `https://host[:port]`.
@@ -105,6 +108,9 @@ class OriginCredentials:
 
     origin: str
     credentials: Credentials
+
+    def __repr__(self) -> str:
+        return repr_without(self, "credentials")
 
     def cookies_for(self, origin: str) -> tuple[tuple[str, str], ...]:
         """Return the cookies that a browser would send to an origin.

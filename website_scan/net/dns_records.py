@@ -6,8 +6,9 @@ Examples are MX, CAA and DNSKEY.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 from website_scan.net.deadline import Deadline
 
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from dns.message import Message
 
 
-@dataclass(frozen=True, slots=True)
-class DnsAnswer:
+class DnsAnswer(Struct, frozen=True):
     """DNS records of a name and type as text, with TXT strings joined.
 
     Empty if there are no records. `is_authenticated` is True if the resolver has validated the signatures (RFC 4035,

@@ -9,7 +9,9 @@ import ipaddress
 import threading
 import time
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from website_scan.net.client import Network
 from website_scan.net.deadline import GuardedSocket
@@ -26,8 +28,7 @@ MAX_RESULTS = 1_000
 UNCERTAIN = frozenset({MailState.REFUSED, MailState.NOT_TESTED, MailState.SILENT})
 
 
-@dataclass(frozen=True, slots=True)
-class MailDialog:
+class MailDialog(Struct, frozen=True):
     """Result of a dialog with one address of a mail server.
 
     `text` is the server's reply or the error that ended the dialog; empty if the server encrypts.

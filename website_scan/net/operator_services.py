@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from ipaddress import ip_network
+
+from msgspec.structs import replace
 
 from website_scan.net.client import Network
 from website_scan.net.errors import NotReachable

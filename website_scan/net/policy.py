@@ -5,8 +5,9 @@ It says which networks, ports and domains scans and deliveries may reach.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from website_scan.environment import Exemption
 from website_scan.net.addresses import IPNetwork, loopback_addresses
@@ -27,8 +28,7 @@ def user_agent_at(address: str) -> str:
     return f"{USER_AGENT} (+{address})"
 
 
-@dataclass(frozen=True, slots=True)
-class RouteValidator:
+class RouteValidator(Struct, frozen=True):
     """The operator's validator of routes: Routinator's HTTP service at `url`.
 
     `origin_zone` is the DNS zone that has the origins of addresses, empty if there is none.
@@ -43,8 +43,7 @@ class RouteValidator:
         return cls(url, origin_zone) if url else None
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """Network policy.
 
     `allowed_networks` are exempt from the guard, on all ports or on one. Reserved names are never exempt.

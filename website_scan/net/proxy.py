@@ -17,7 +17,9 @@ import socket
 import threading
 from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from website_scan.net.budget import MIB, Limits, Meter
 from website_scan.net.client import Network
@@ -61,16 +63,14 @@ _HOP_BY_HOP = frozenset(
 _PROXY_AUTH_REQUIRED = 407
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """Host that the proxy refused, with the error's code."""
 
     host: str
     code: str
 
 
-@dataclass(frozen=True, slots=True)
-class _ProxyRequest:
+class _ProxyRequest(Struct, frozen=True):
     method: bytes
     target: str
     headers: list[tuple[bytes, bytes]]  # Header names are in lower case.
@@ -301,8 +301,7 @@ class BrowserProxy:
                         return
 
 
-@dataclass(frozen=True, slots=True)
-class _Upstream:
+class _Upstream(Struct, frozen=True):
     target: Target
     path: str
     connection: GuardedSocket

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import dns.exception
 import dns.flags
@@ -17,6 +16,7 @@ import dns.message
 import dns.name
 import dns.rcode
 import dns.rdatatype
+from msgspec import Struct
 
 from website_scan.net.deadline import Deadline, GuardedSocket
 from website_scan.net.errors import NetError, NotReachable, TimedOut
@@ -36,8 +36,7 @@ HEADER = struct.Struct("!6H")
 Open = Callable[[bool], GuardedSocket]
 
 
-@dataclass(frozen=True, slots=True)
-class ServerAnswer:
+class ServerAnswer(Struct, frozen=True):
     """Answer of one name server.
 
     `code` is the response code, such as NOERROR or REFUSED. `is_authoritative`: the server is responsible for the zone

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import re
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from website_scan.net.deadline import GuardedSocket
 from website_scan.net.errors import NetError
@@ -54,8 +55,7 @@ class Closed(NetError):
     code = "BAD_RESPONSE"
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """Reply of a mail server, with the texts of its lines."""
 
     code: int
@@ -72,8 +72,7 @@ class Reply:
         return frozenset(line.split(maxsplit=1)[0].upper() for line in self.lines[1:] if line.strip())
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(Struct, frozen=True):
     """End of a dialog before TLS. `reply` is the last reply, None after the server has agreed to TLS."""
 
     state: MailState

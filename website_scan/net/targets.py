@@ -10,8 +10,10 @@ import functools
 import logging
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from website_scan.errors import Refusal
 from website_scan.net.addresses import LOOPBACK, IPNetwork, is_exempted, is_loopback_name, own_addresses, refusal
@@ -58,15 +60,20 @@ class InvalidUrl(Refusal):
     status = 400
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """Canonical http(s) URL that `parse_target` has checked.
 
     It has no credentials and no fragment.
     """
 
     address: Url
-    policy: Policy = field(compare=False, repr=False)
+    policy: Policy
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Target and self.address == other.address
+
+    def __hash__(self) -> int:
+        return hash(self.address)
 
     @property
     def url(self) -> str:

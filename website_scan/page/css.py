@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 MAX_CSS_LENGTH = 1024 * 1024  # Longer style sheets are truncated to this number of characters.
 MAX_BRACES_AND_SEMICOLONS = 150_000  # One MiB of ordinary CSS has 60,000 braces and semicolons.
@@ -78,8 +79,7 @@ class Rule(NamedTuple):
         return tuple((name.strip().lower(), value.strip()) for name, colon, value in parts if colon)
 
 
-@dataclass(frozen=True, slots=True)
-class Compound:
+class Compound(Struct, frozen=True):
     """Tag, ID and classes of a compound selector.
 
     Ancestors and pseudo-classes are left out.
@@ -94,8 +94,7 @@ class Compound:
         return (not self.tag or self.tag == tag) and (not self.id or self.id == id) and self.classes <= classes
 
 
-@dataclass(frozen=True, slots=True)
-class StyleReferences:
+class StyleReferences(Struct, frozen=True):
     """URLs in a style sheet as written.
 
     `fonts` has the source of each @font-face that a browser would choose.
@@ -106,8 +105,7 @@ class StyleReferences:
     images: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class Allowance:
+class Allowance(Struct):
     """Budget for parsing all style sheets of a page.
 
     Many small style sheets are as slow as a long one.

@@ -5,9 +5,9 @@ It is immutable.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec import Struct
 from selectolax.lexbor import LexborHTMLParser
 
 from website_scan.findings import ScanType
@@ -15,8 +15,7 @@ from website_scan.net.http.response import Headers, Response
 from website_scan.net.targets import Target
 
 
-@dataclass(frozen=True, slots=True)
-class Clock:
+class Clock(Struct, frozen=True):
     """Time of the scan as an aware datetime in UTC.
 
     Checks use this time, not the system clock.
@@ -29,8 +28,7 @@ class ScanTypes(frozenset[ScanType]):
     """Scan types of a visit for which there is evidence to judge."""
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """Requested page with the responses of all redirect hops.
 
     The last response is the page itself.
@@ -71,8 +69,7 @@ class Page:
         return self.response.body.lstrip()[:1] == b"<"
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """Parsed HTML of the page, and the base URL of its references.
 
     The HTML is parsed as in a browser that runs scripts.
@@ -84,8 +81,7 @@ class Document:
     base: Target
 
 
-@dataclass(frozen=True, slots=True)
-class ServedContent:
+class ServedContent(Struct, frozen=True):
     """Content of the HTML as sent, before scripts run.
 
     A page that is not HTML is not blank.

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 MAX_PARTS = 20_000
 MAX_SIDE_PIXELS = 65_535 * 16
@@ -39,8 +40,7 @@ class ImageFormat(StrEnum):
     SVG = "SVG"
 
 
-@dataclass(frozen=True, slots=True)
-class ImageHeader:
+class ImageHeader(Struct, frozen=True):
     """Image format, width and height in pixels.
 
     An SVG without width and height has those of its view box, or 0.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.page.evidence import Document, Page
 from website_scan.page.fetch import parse_document
@@ -20,8 +21,7 @@ REFRESH_WORD = re.compile(rb"r\x00?e\x00?f\x00?r\x00?e\x00?s\x00?h", re.IGNORECA
 LEADING_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Refresh:
+class Refresh(Struct, frozen=True):
     """Refresh of the page after `seconds`.
 
     It leads to `url`, or to the same page if `url` is None.
@@ -31,8 +31,7 @@ class Refresh:
     url: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Viewport:
+class Viewport(Struct, frozen=True):
     """Viewport meta element.
 
     `content` is the attribute as written, `properties` are its parsed values in lower case.

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 
+from msgspec import Struct
 from selectolax.lexbor import LexborNode
 
 from website_scan.page.css import Allowance, style_images, style_references
@@ -55,8 +55,7 @@ DESCRIPTORS = re.compile(r"(?:[^,(]|\([^)]{0,100}\))*+,?")
 DESCRIPTOR = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([wx])")
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Struct, frozen=True):
     """Subresource of a document.
 
     It has an absolute http(s) URL without fragment and a kind. `eager` says whether it loads with the page.
@@ -67,8 +66,7 @@ class Reference:
     eager: bool
 
 
-@dataclass(frozen=True, slots=True)
-class References:
+class References(Struct, frozen=True):
     """Subresources of the page as evidence, in document order, each URL once."""
 
     items: tuple[Reference, ...]

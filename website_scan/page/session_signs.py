@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
+from msgspec import Struct
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from website_scan.page.bounded_parser import limit_markup
@@ -28,8 +28,7 @@ MAX_PHRASE_WORDS = 4
 WORD = re.compile(r"[^\W_]+")
 
 
-@dataclass(frozen=True, slots=True)
-class SessionSigns:
+class SessionSigns(Struct, frozen=True):
     """Controls of a page that show whether its user is logged in."""
 
     has_log_out: bool

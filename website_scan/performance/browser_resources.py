@@ -6,7 +6,7 @@ scanner requests only the page's own files, and does not repeat the requests of 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from website_scan.browser.evidence import Load, LoadedRequest
 from website_scan.browser.network_log import BLOCKED_MIXED_CONTENT

@@ -9,9 +9,10 @@ file's age, in hours, when a browser needs the file again.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+
+from msgspec import Struct
 
 from website_scan.net.http.response import Headers
 
@@ -36,8 +37,7 @@ BASE64_DIGEST_IN_NAME = re.compile(
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
-@dataclass(frozen=True, slots=True)
-class CachePolicy:
+class CachePolicy(Struct, frozen=True):
     """Browser cache policy of a response.
 
     `lifetime_s` is None if no header sets a lifetime.

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.page.evidence import Page
 from website_scan.page.references import ResourceKind
@@ -17,8 +18,7 @@ from website_scan.performance.slow_link import BYTES_PER_S, CONNECTIONS, ROUND_T
 from website_scan.urls import origin_of
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Struct, frozen=True):
     """Estimated load time of the page and of its document.
 
     It is in seconds, with the number of bytes and requests.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from website_scan.net.http.response import Headers
 from website_scan.page.css import Compound
@@ -15,8 +15,7 @@ from website_scan.urls import host_of
 ADAPTIVE_FONT_HOSTS = frozenset({"fonts.gstatic.com", "fonts.googleapis.com", "use.typekit.net", "fast.fonts.net"})
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(Struct, frozen=True):
     """Sub-resource of a page and the response to its request.
 
     `status` is the status of the response at the end of the redirects; None without a response, and `error` says why.
@@ -35,7 +34,7 @@ class Resource:
     is_cut: bool = False  # The body is incomplete, because of a limit or a broken connection.
     header_bytes: int = 0  # Size of the largest headers among the redirects and the final response.
     http_version: str = "1.1"  # Browsers may negotiate another HTTP version than the scanner.
-    headers: Headers = Headers()  # noqa: RUF009  (frozen)
+    headers: Headers = Headers()
     body: bytes = b""
     body_sha256: str = ""
     final_url: str = ""
@@ -61,8 +60,7 @@ class Resource:
         return (self.headers.get("Content-Type") or "").split(",")[-1].split(";")[0].strip().lower()
 
 
-@dataclass(frozen=True, slots=True)
-class Resources:
+class Resources(Struct, frozen=True):
     """Sub-resources of a page.
 
     `left_out` is the number of sub-resources that the scanner did not request.
@@ -74,8 +72,7 @@ class Resources:
     left_out: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class FontFace:
+class FontFace(Struct, frozen=True):
     """CSS @font-face rule with a file.
 
     `url` is the absolute URL of the source that a browser would choose.
@@ -91,8 +88,7 @@ class FontFace:
     is_local: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class StyleImport:
+class StyleImport(Struct, frozen=True):
     """CSS @import of `address`.
 
     `sheet` is the URL of the importing style sheet, or of the page for a style element.
@@ -102,8 +98,7 @@ class StyleImport:
     address: str
 
 
-@dataclass(frozen=True, slots=True)
-class Styles:
+class Styles(Struct, frozen=True):
     """Facts about the page's style sheets for checks.
 
     Imported style sheets are included.
@@ -121,8 +116,7 @@ class Styles:
     sized: frozenset[Compound] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class OriginProtocol:
+class OriginProtocol(Struct, frozen=True):
     """HTTP versions that an https origin supports.
 
     `alpn` is the server's choice of h2 or http/1.1, or None without a TLS handshake. `h3`: a response of the origin
@@ -144,8 +138,7 @@ class OriginProtocol:
         return self.h3 or self.alpn == "h2"
 
 
-@dataclass(frozen=True, slots=True)
-class Protocols:
+class Protocols(Struct, frozen=True):
     """HTTP versions of the page's important https origins.
 
     They have many static files or close connections.
@@ -154,8 +147,7 @@ class Protocols:
     origins: tuple[OriginProtocol, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
+class Timing(Struct, frozen=True):
     """Time to first byte of each request for the document.
 
     It is the time in seconds until the headers of the response arrived.
@@ -164,8 +156,7 @@ class Timing:
     ttfb_s: tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class StaticFile:
+class StaticFile(Struct, frozen=True):
     """Static file, such as a script, with its cache policy."""
 
     resource: Resource
@@ -185,8 +176,7 @@ class StaticFile:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class StaticFiles:
+class StaticFiles(Struct, frozen=True):
     """Loaded static files of a page.
 
     `own` are files of the page's site, `foreign` those of other sites.
@@ -196,8 +186,7 @@ class StaticFiles:
     foreign: tuple[StaticFile, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Fonts:
+class Fonts(Struct, frozen=True):
     """Web fonts of a page.
 
     `faces` are the font faces in use, `files` are the font files that the page certainly loads.
@@ -216,8 +205,7 @@ class Fonts:
         return [each for each, host in hosts if host not in ADAPTIVE_FONT_HOSTS]
 
 
-@dataclass(frozen=True, slots=True)
-class DomSize:
+class DomSize(Struct, frozen=True):
     """Number of elements in the document, and depth of the deepest element.
 
     The body has depth 0.

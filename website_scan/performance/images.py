@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from selectolax.lexbor import LexborNode
 
 from website_scan.browser.devices import PHONE
@@ -40,8 +40,7 @@ LARGE_IMAGE_TOLERANCE = 0.75
 MIN_JUDGED_FILE_PX = 48
 
 
-@dataclass(frozen=True, slots=True)
-class OversizedFile:
+class OversizedFile(Struct, frozen=True):
     """Image whose file has more pixels than displayed.
 
     Sizes are (width, height).
@@ -54,8 +53,7 @@ class OversizedFile:
     wasted_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class LowResolutionImage:
+class LowResolutionImage(Struct, frozen=True):
     """Image whose file has fewer pixels than the screen displays.
 
     Sizes are (width, height).

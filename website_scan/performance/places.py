@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
 from website_scan.messages import excerpt
@@ -12,8 +11,7 @@ from website_scan.places import Column, Place, PlaceUrl, WireBytes
 ResourceType = Annotated[str | None, Column("Type", "short")]
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedFile(Place):
+class LoadedFile(Place, frozen=True):
     """File that the page loads.
 
     `wire_bytes` is None if the transferred size is unknown.

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from website_scan.browser.evidence import LoadedRequest
 from website_scan.performance.processor import SLOWDOWN, Processor
@@ -35,8 +36,7 @@ BYTES_TOLERANCE, SHARE_TOLERANCE = 0.5, 1e-9  # Smaller numbers are rounding err
 MAX_REQUESTS = 400
 
 
-@dataclass(slots=True)
-class _Transfer:
+class _Transfer(Struct):
     """Simulated request and response, in seconds since the navigation."""
 
     index: int
@@ -83,8 +83,7 @@ class Arrival(NamedTuple):
     end_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
+class Schedule(Struct, frozen=True):
     """Simulated arrival of each response.
 
     `document` has pairs of a time and the share of the document, 0 to 1, that has arrived by then.

@@ -12,8 +12,9 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from website_scan.browser.evidence import Evaluation, Load, LoadedRequest, Progress
 from website_scan.browser.stability import AGREEMENT, LONG_TASK_S
@@ -39,8 +40,7 @@ MAX_FILM_IMAGES = 30  # progress.js lists no more images of the screen.
 MIN_PAINTABLE_BYTES = 4_000  # Size of a document's beginning that suffices for a browser to paint something.
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """A page's metric over several loads, with its minimum and maximum.
 
     The median counts, or the figure of the fastest load. In the latter case, `second` is that of the second fastest.
@@ -82,8 +82,7 @@ class SimulatedVitals(NamedTuple):
     speed_index_s: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class MarkupFacts:
+class MarkupFacts(Struct, frozen=True):
     """Facts about the page's markup that affect its paints.
 
     `is_empty`: the markup alone displays nothing, so that all paints wait for scripts. `is_placeholder_page`: it shows
@@ -100,8 +99,7 @@ class MarkupFacts:
     redirects: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Vitals:
+class Vitals(Struct, frozen=True):
     """Web vitals of a page, in seconds except for CLS.
 
     `observed_fcp` and `observed_lcp` are the observed values of the unthrottled loads.

@@ -7,8 +7,9 @@ import inspect
 import operator
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from website_scan.outcomes import Fix, Outcome
 from website_scan.plugins.declaring import Category, DeclaredCheck, declared_checks, declared_probes
@@ -30,8 +31,7 @@ class Unusable(PlainError):
     """Raised for a check that cannot run as it is declared. The message is a clause."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """Parameter of a check or probe: the evidence class that it needs. An optional one may be None."""
 
     name: str
@@ -39,22 +39,19 @@ class Parameter:
     is_optional: bool
 
 
-@dataclass(frozen=True, slots=True)
-class CollectedProbe:
+class CollectedProbe(Struct, frozen=True):
     name: str
     provides: type
     function: Callable[..., object]
     parameters: Sequence[Parameter]
 
 
-@dataclass(frozen=True, slots=True)
-class CollectedCheck:
+class CollectedCheck(Struct, frozen=True):
     function: Callable[..., object]
     parameters: Sequence[Parameter]
 
 
-@dataclass
-class Collection:
+class Collection(Struct):
     """Declarations of a plug-in.
 
     `packages` are its top-level packages. `probes` are by the class of their evidence. `problems` are sentences.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import types
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
+
+from msgspec import Struct
 
 from website_scan.findings import Severity
 from website_scan.outcomes import Fix, Outcome
@@ -17,8 +18,7 @@ Type = Literal["security", "performance", "accessibility", "seo"]
 SeverityName = Literal["critical", "high", "medium", "low"]
 
 
-@dataclass(frozen=True, slots=True)
-class Category:
+class Category(Struct, frozen=True):
     """Category of a plug-in's checks in reports: the constant `CATEGORY` of a module.
 
     `type` is the scan type. Its checks do not apply to a page that answers with an error status, unless it judges
@@ -30,8 +30,7 @@ class Category:
     error_pages: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredCheck:
+class DeclaredCheck(Struct, frozen=True):
     """Function with the arguments of its decorator `check`. A plug-in may have passed values of wrong types."""
 
     function: Callable[..., Any]

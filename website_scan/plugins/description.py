@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
+
+from msgspec import Struct
 
 from website_scan.catalogue import Category, Check, Declaration, new_check
 from website_scan.findings import LOW, NotApplicable, ScanType
@@ -34,8 +35,7 @@ EVIDENCE = frozenset({"page", "document", "requests", "rendered", "network"})
 OF_BROWSER = frozenset({"requests", "rendered"})
 
 
-@dataclass(frozen=True, slots=True)
-class DescribedCheck:
+class DescribedCheck(Struct, frozen=True):
     """Check of a plug-in.
 
     `evidence` maps the evidence that it needs to True if it is required. `problem` is a clause; a check with a problem
@@ -71,8 +71,7 @@ def _judge_nothing() -> Verdict:
     return NotApplicable("Only the plug-in judges it.")
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
+class Description(Struct, frozen=True):
     """What a plug-in declares.
 
     `formats` are those that can be used. `problems` are sentences about what is left out.
@@ -83,8 +82,7 @@ class Description:
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
+class _Names(Struct, frozen=True):
     """Names of the catalogue: IDs of checks, and what has a name or title in reports of a scan type."""
 
     ids: frozenset[str]

@@ -6,9 +6,11 @@ These classes are a stable interface. Their objects exist only in the process of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from website_scan.messages import excerpt
 from website_scan.net.http.response import Headers
@@ -22,8 +24,7 @@ MAX_PATH_ELEMENTS = 64
 NO_HEADERS = Headers()
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(Struct, frozen=True, dict=True):
     """The page as the server sent it, after all redirects.
 
     `requested_url` is the address before redirects, by default `url`. `body` is decompressed, at most 10 MiB;
@@ -40,7 +41,7 @@ class Page:
 
     def __post_init__(self) -> None:
         if not self.requested_url:
-            object.__setattr__(self, "requested_url", self.url)
+            force_setattr(self, "requested_url", self.url)
 
     @cached_property
     def text(self) -> str:
@@ -140,8 +141,7 @@ class RenderedPage(Document):
     """Document after its scripts have run. Needs a browser, so security checks cannot use it."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageRequest:
+class PageRequest(Struct, frozen=True):
     """Request of the browser.
 
     `kind` is document, script, stylesheet, image, font, media, icon or other. `bytes` are the transferred bytes.
@@ -155,8 +155,7 @@ class PageRequest:
     is_third_party: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Requests:
+class Requests(Struct, frozen=True):
     """Requests of the browser that loaded the page. Needs a browser, so security checks cannot use it."""
 
     items: tuple[PageRequest, ...]
@@ -179,8 +178,7 @@ class NetworkError(Exception):
         self.code = code
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct, frozen=True, dict=True):
     """Answer to a request of a probe, after redirects."""
 
     url: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+
+from msgspec import Struct
 
 CHECKS = "website_scan.checks"
 FORMATS = "website_scan.formats"
@@ -18,8 +19,7 @@ RESERVED = frozenset({"own"})
 MAX_ENTRY_POINTS = 50
 
 
-@dataclass(frozen=True, slots=True)
-class InstalledPlugIn:
+class InstalledPlugIn(Struct, frozen=True):
     """Installed distribution with entry points for this scanner.
 
     `name` is the beginning of the names of all its entry points. `checks` and `formats` are their values by name.

@@ -8,7 +8,8 @@ import os
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.plugins.description import Description, read_description
 from website_scan.plugins.installed import InstalledPlugIn, installed_plug_ins
@@ -22,8 +23,7 @@ RETRY_AFTER_S = 60.0
 NO_DESCRIPTION = Description()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class UsedPlugIn:
+class UsedPlugIn(Struct, frozen=True, eq=False):
     """Plug-in that is used, with the weight of its categories.
 
     `error` is a sentence if it could not be loaded; then the description is empty.
@@ -40,8 +40,7 @@ class UsedPlugIn:
         return self.installed.name
 
 
-@dataclass(slots=True)
-class _Loaded:
+class _Loaded(Struct):
     """Plug-ins of a selection. They are loaded again at `expires_at`, on the monotonic clock, if one has failed."""
 
     plug_ins: tuple[UsedPlugIn, ...]

@@ -8,8 +8,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from website_scan.outcomes import Verdict
 from website_scan.plugins.installed import InstalledPlugIn
@@ -41,16 +42,14 @@ class PlugInFailed(Exception):
     """Raised if a plug-in could not be loaded, or if its format failed. The message is a clause."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckToRun:
+class CheckToRun(Struct, frozen=True):
     """Check of a plug-in, and if its probes use the network."""
 
     id: str
     uses_network: bool
 
 
-@dataclass(slots=True)
-class Job:
+class Job(Struct):
     """Work for the host. A cancelled job does not run its further checks."""
 
     work: Callable[[Job], Any]

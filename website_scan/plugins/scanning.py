@@ -8,9 +8,11 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from website_scan.browser.evidence import BrowserLoad, LoadedRequest, Rendered
 from website_scan.catalogue import Check, Need, Probe
@@ -50,8 +52,7 @@ class CheckFailed(Refusal):
     code = "PLUG_IN_FAILED"
 
 
-@dataclass(frozen=True, slots=True)
-class Verdicts:
+class Verdicts(Struct, frozen=True):
     """Verdicts of a plug-in's checks by ID, or clauses on why they could not run."""
 
     by_check: Mapping[str, Verdict | str] = field(default_factory=dict)

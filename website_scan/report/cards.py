@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from website_scan.messages import agreeing
 from website_scan.priority import Priority, is_emergency, priority_of
@@ -27,8 +29,7 @@ from website_scan.wording import message_without_places
 HIDDEN_COLUMNS = ("host_ms",)
 
 
-@dataclass(frozen=True, slots=True)
-class CheckCard:
+class CheckCard(Struct, frozen=True):
     """Card of a check on the report page.
 
     `consequence` is the sentence for site owners, empty unless the severity is critical or high.
@@ -89,8 +90,7 @@ class CheckCard:
         return replace(self, win=points_text(step.gain), next_cap=next_cap)
 
 
-@dataclass(frozen=True, slots=True)
-class CardContext:
+class CardContext(Struct, frozen=True):
     """Data about a report and its reader for the cards of all checks.
 
     `url` is the scanned page. `muted` are the muted places of findings, `elsewhere` findings with the same fact in

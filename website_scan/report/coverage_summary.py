@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from website_scan.report.browserless import MEANING_WITHOUT_BROWSER
 from website_scan.report.places import rows_of
@@ -10,14 +10,12 @@ from website_scan.report_json import ExportJson, checks_of
 from website_scan.stored_data import Facts
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedChecks:
+class SkippedChecks(Struct, frozen=True):
     reason: str
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Repeated:
+class Repeated(Struct, frozen=True):
     """Suppressed check with the reason.
 
     The anchor belongs to the finding that states the same fact.
@@ -28,8 +26,7 @@ class Repeated:
     anchor: str
 
 
-@dataclass(frozen=True, slots=True)
-class CoverageSummary:
+class CoverageSummary(Struct, frozen=True):
     """Coverage of the scan: numbers of checks and names of omitted checks.
 
     `browser` and `axe` are versions. `color_scheme` is empty unless the scan was made with it. `worth` is a sentence

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
+
+from msgspec import Struct
 
 from website_scan.findings import SEVERE, Severity
 from website_scan.messages import cut
@@ -22,8 +23,7 @@ MAX_PLACE_CHARACTERS = 200
 SEVERITIES = list(Severity)
 
 
-@dataclass(frozen=True, slots=True)
-class DeveloperFinding:
+class DeveloperFinding(Struct, frozen=True):
     """Critical or high finding in the text.
 
     `type` is the name of the scan type. `pages` is a sentence about the affected pages, empty for a single page.
@@ -40,8 +40,7 @@ class DeveloperFinding:
     pages: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DeveloperText:
+class DeveloperText(Struct, frozen=True):
     """Content of the text.
 
     `grades` are those of the scan types by name, "" for a type without a grade. `findings` are sorted by priority. The

@@ -9,9 +9,10 @@ has no verdict on a finding of the other, the finding is neither new nor fixed, 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, NamedTuple, TypeVar
+
+from msgspec import Struct
 
 from website_scan.fingerprints import fingerprint
 from website_scan.messages import counted
@@ -24,24 +25,21 @@ from website_scan.report_json import ComparableCheck, ComparableFinding, Compara
 Compared = TypeVar("Compared", bound=ComparableJson)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Place of a finding: its fingerprint, and a description."""
 
     fingerprint: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """Status (`fail` or `warn`) and severity of a finding in one report."""
 
     status: str
     severity: str
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """Change of a finding between two reports.
 
     `title` and `message` are from the newer finding. If a report has cut its list of places, places that may be missing
@@ -93,8 +91,7 @@ class Change:
         return "; ".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class NotCompared:
+class NotCompared(Struct, frozen=True):
     """Finding of one report whose check has no verdict in the other report.
 
     `found_in` is "from" or "to".
@@ -114,8 +111,7 @@ class NotCompared:
         return f"{self.reason.said} {'last time' if self.found_in == 'to' else 'this time'}"
 
 
-@dataclass(frozen=True, slots=True)
-class Diff(Generic[Compared]):
+class Diff(Struct, Generic[Compared], frozen=True):
     """Changes between two reports, sorted by priority.
 
     `points` is None if the catalogue versions or the chosen categories differ. `same` has the findings that did not

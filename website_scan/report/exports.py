@@ -9,8 +9,9 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, cast
+
+from msgspec import Struct
 
 from website_scan.priority import by_priority
 from website_scan.report.mute_matching import MutedPlaces
@@ -27,8 +28,7 @@ CSV_COLUMNS = ("category", "id", "name", "status", "severity", "points", "messag
 Muted = Callable[[ExportJson], Mapping[str, MutedPlaces]]
 
 
-@dataclass(frozen=True, slots=True)
-class ExportFormat:
+class ExportFormat(Struct, frozen=True):
     """Export format of a report.
 
     `render` gets the stored text of the JSON export, a function for its muted findings, and the base URL of the checks'

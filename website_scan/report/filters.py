@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
 from urllib.parse import urlencode
+
+from msgspec import Struct
 
 from website_scan.priority import SEVERITY_RANK
 from website_scan.report.metrics import METRICS, METRICS_BY_CHECK
@@ -20,8 +21,7 @@ SHOWN = {"": "All", "failed": "Failed", "warnings": "Warnings", "passed": "Passe
 MAX_QUERY_CHARACTERS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Struct, frozen=True):
     """Filter for the findings of a report.
 
     Empty fields exclude nothing. A finding must contain all words of `q`.
@@ -47,12 +47,12 @@ class Filter:
 
     @property
     def is_active(self) -> bool:
-        return any(getattr(self, field.name) for field in fields(self))
+        return any(getattr(self, name) for name in self.__struct_fields__)
 
     @property
     def query(self) -> str:
         """Query string for the filter, without empty fields."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {name: getattr(self, name) for name in self.__struct_fields__}
         return urlencode({name: value for name, value in values.items() if value})
 
     def fits(self, check: ExportedCheck) -> bool:
@@ -87,8 +87,7 @@ def _contains_words(check: ExportedCheck, words: Iterable[str]) -> bool:
     return all(word in text for word in words)
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(Struct, frozen=True):
     """Option in the filter form, with the number of matching findings."""
 
     value: str
@@ -96,8 +95,7 @@ class Option:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class FilterBar:
+class FilterBar(Struct, frozen=True):
     """Filter form above the findings.
 
     It has the current filter, its options and the numbers of findings.

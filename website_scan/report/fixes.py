@@ -5,14 +5,14 @@ They are text, inline code, and code snippets with a copy button.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from website_scan.report_json import StoredFix
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """Part of a fix.
 
     `label` is the server or language of a snippet.

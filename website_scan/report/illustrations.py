@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.picture_types import picture_type
 from website_scan.report.places import rows_of
@@ -22,8 +23,7 @@ OUTLINE = 3
 MAX_SELECTOR_CHARACTERS = 80
 
 
-@dataclass(frozen=True, slots=True)
-class Crop:
+class Crop(Struct, frozen=True):
     """Crop of a screenshot with an outlined element.
 
     All sizes are in CSS pixels of the page.
@@ -40,8 +40,7 @@ class Crop:
     alt: str
 
 
-@dataclass(frozen=True, slots=True)
-class FilmFrame:
+class FilmFrame(Struct, frozen=True):
     """Frame of the filmstrip, which shows the screen at a time of the page load.
 
     `marks` are the metrics that the page load reached at this time.
@@ -53,8 +52,7 @@ class FilmFrame:
     alt: str
 
 
-@dataclass(frozen=True, slots=True)
-class Illustrations:
+class Illustrations(Struct, frozen=True):
     """Illustrations of a report.
 
     `id`, `url` and `size` belong to the whole screenshot.

@@ -6,15 +6,15 @@ They depend on status and severity (table in docs/ci.md).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from website_scan.findings import Severity
 from website_scan.report_json import ExportedFinding
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
+class Level(Struct, frozen=True):
     """Level of a finding, in the terms of all output formats.
 
     `mark` and `word` are for text and Markdown, `sarif` is SARIF's level, `security_severity` the CVSS-like number of

@@ -6,7 +6,8 @@ They are for facts that checks of two scan types find.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan import repeats
 from website_scan.findings import ScanType
@@ -14,8 +15,7 @@ from website_scan.repeats import CheckKey, Reporters
 from website_scan.report_json import ExportedCheck, ExportJson
 
 
-@dataclass(frozen=True, slots=True)
-class OtherReport:
+class OtherReport(Struct, frozen=True):
     """Report of the same visit for another scan type.
 
     The URL of a card is `anchor` plus the ID of the check.
@@ -25,8 +25,7 @@ class OtherReport:
     anchor: str
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedFinding:
+class LinkedFinding(Struct, frozen=True):
     """Finding of another report that states the same fact."""
 
     type: ScanType

@@ -6,7 +6,8 @@ The checks that judge them provide the measurements.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.report.places import Row, rows_of
 from website_scan.report.web_figures import BANDS, Band, WebFigure, web_figure
@@ -16,8 +17,7 @@ from website_scan.report_json import ExportedCheck
 LENGTH = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(Struct, frozen=True):
     """Scale from good to poor with its thresholds.
 
     `mark` is the position of the measured value, 0 to 1000.
@@ -28,8 +28,7 @@ class Scale:
     poor: str
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(Struct, frozen=True):
     """Performance metric of a page load.
 
     `status` and `anchor` are those of the check that judges the metric.

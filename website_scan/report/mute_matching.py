@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from website_scan.report.places import describe_places, is_cut
 from website_scan.report_json import ComparableFinding, ComparableJson
 from website_scan.urls import Url
 
 
-@dataclass(frozen=True, slots=True)
-class MuteRule:
+class MuteRule(Struct, frozen=True):
     """Mute rule that is in force.
 
     `host` includes the port if it is not the default of the scheme.
@@ -63,8 +64,7 @@ class MuteRule:
         return not self.path_prefix or path == self.path_prefix or path.startswith(f"{self.path_prefix}/")
 
 
-@dataclass(frozen=True, slots=True)
-class MutedPlaces:
+class MutedPlaces(Struct, frozen=True):
     """Mute rules of a finding's muted places.
 
     They are by fingerprint and in the finding's order.

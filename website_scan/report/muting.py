@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, TypedDict
 from urllib.parse import urlencode
+
+from msgspec import Struct
 
 from website_scan.json_types import Fingerprint, Grade, ScanId, Score, SeverityName, Timestamp, component, identifier
 from website_scan.report.cap_sentence import score_cap_sentence
@@ -17,8 +18,7 @@ from website_scan.stored_data import StoredBasis
 from website_scan.timestamps import timestamp
 
 
-@dataclass(frozen=True, slots=True)
-class MutedPart:
+class MutedPart(Struct, frozen=True):
     """Part of a finding that one rule mutes.
 
     `places` are descriptions of places, or empty if the rule is for all places.
@@ -28,8 +28,7 @@ class MutedPart:
     places: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Muting:
+class Muting(Struct, frozen=True):
     """Mute rules for a report.
 
     They include the reader's permissions to see and create mutes.
@@ -76,8 +75,7 @@ class Muting:
 MUTING_WITHOUT_RULES = Muting(NO_MUTES, None, shows_rules=False, mute_url="")
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreWithout:
+class ScoreWithout(Struct, frozen=True):
     """Score and grade of a report without its muted findings."""
 
     score: int

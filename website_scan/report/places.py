@@ -6,7 +6,8 @@ Places are elements, files and headers with a fault (ADR 11).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.fingerprints import fingerprint
 from website_scan.json_types import JsonValue
@@ -16,8 +17,7 @@ from website_scan.report_json import ComparableFinding, ExportedCheck, ExportedF
 Row = Mapping[str, JsonValue]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredPlace:
+class StoredPlace(Struct, frozen=True):
     """Place of a stored finding.
 
     It has a fingerprint, a description and a table row.

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from website_scan.check_ids import check_ids
 from website_scan.findings import ScanType
@@ -25,8 +26,7 @@ UNDERSTANDING_WCAG = "https://www.w3.org/WAI/WCAG22/Understanding/"
 CRITERION = re.compile(r"WCAG (\d\.\d{1,2}\.\d{1,2})(?: ([^\n]{1,80}))? \((A{1,3})\)")
 
 
-@dataclass(frozen=True, slots=True)
-class ReferenceLink:
+class ReferenceLink(Struct, frozen=True):
     """Reference of a check to a standard.
 
     `url` is None if no page is known.
@@ -36,8 +36,7 @@ class ReferenceLink:
     url: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class CriterionLink:
+class CriterionLink(Struct, frozen=True):
     """Success criterion of WCAG 2.2.
 
     It has a level (A, AA, AAA) and the URL of its explanation.

@@ -7,9 +7,11 @@ Text from the scanned site stays text: the templates escape it, and only address
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from website_scan.places import BYTES, Column
 from website_scan.priority import Priority, priority
@@ -48,8 +50,7 @@ FIRST = 5
 LAST = priority(status="pass", severity=None, holds=False, points=0.0, later=0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """Cards of checks with the same status in a category."""
 
     title: str
@@ -64,8 +65,7 @@ class Group:
 LOW_SCORE, SMALL_SHARE_PERCENT = 50, 3
 
 
-@dataclass(frozen=True, slots=True)
-class CategorySection:
+class CategorySection(Struct, frozen=True):
     """Section of a category on the report page.
 
     It has the cards of its checks by status. `plug_in` is the name and version of the plug-in that added the category.
@@ -133,15 +133,13 @@ class CategorySection:
         return all(group.is_hidden for group in self.groups)
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     label: str
     value: str
     url: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ReportPage:
+class ReportPage(Struct, frozen=True):
     """Template context of the report page.
 
     Times are aware, UTC.

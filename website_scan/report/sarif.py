@@ -12,8 +12,9 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from website_scan import __version__
 from website_scan.findings import ScanType
@@ -40,8 +41,7 @@ MAX_DESCRIPTION_CHARACTERS = 1024
 Reasons = Mapping[str, Mapping[str, Sequence[str]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """SARIF rule of a check, with the level of its worst result."""
 
     id: str
@@ -92,8 +92,7 @@ class ResultLimit:
         return [notification("warning", text)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Finding:
+class _Finding(Struct, frozen=True):
     """Finding of a report with its context.
 
     The context is the report's JSON export and the name of the finding's category.

@@ -7,9 +7,10 @@ Both are plain dictionaries in the order of the JSON, so that the command line n
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import cast
+
+from msgspec.structs import replace
 
 from website_scan import wording
 from website_scan.findings import Severity

@@ -11,8 +11,9 @@ from __future__ import annotations
 import functools
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 import website_scan
 from website_scan.findings import ScanType
@@ -33,16 +34,14 @@ SERVERS = {
 ANYWHERE = ("HTML", "CSS", "DNS", "File")
 
 
-@dataclass(frozen=True, slots=True)
-class Snippet:
+class Snippet(Struct, frozen=True):
     """Snippet of server configuration or code."""
 
     server: str
     code: str
 
 
-@dataclass(frozen=True, slots=True)
-class ServerFix:
+class ServerFix(Struct, frozen=True):
     """Fix with equivalent code snippets for several servers and frameworks."""
 
     note: str
@@ -65,8 +64,7 @@ def fixes() -> dict[str, tuple[ServerFix, ...]]:
     return fixes_by_check
 
 
-@dataclass(frozen=True, slots=True)
-class HowTo:
+class HowTo(Struct, frozen=True):
     """Snippets on a finding's card.
 
     `others` are servers whose snippets are only in the documentation.

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from website_scan.json_types import JsonValue
 from website_scan.places import BYTES, Column
@@ -26,8 +27,7 @@ NUMBER = (int, float)
 COLOUR = re.compile(r"#[0-9a-f]{6}", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """Cell of a table.
 
     CSS may hide the middle and the `scheme` of a long URL, but not its `end`.
@@ -55,8 +55,7 @@ NOUNS = {"code": "elements", "address": "addresses"}
 NOUNS_BY_LABEL = {"Comment": "comments", "Exception": "errors", "Policy": "policies", "Record": "records"}
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnHead:
+class ColumnHead(Struct, frozen=True):
     """Head of a table column.
 
     It has a label with unit, and a format (`kind`, one of `website_scan.places.Format`).
@@ -66,8 +65,7 @@ class ColumnHead:
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """Table of places or details of one kind.
 
     `same` has the columns with the same text in all rows, which the page displays once. `numbers` are the numbers of

@@ -5,8 +5,9 @@ Positions are in thousandths of the duration (template report/waterfall.html).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from website_scan.messages import plain, size
 from website_scan.stored_data import StoredRequest, StoredWaterfall
@@ -21,8 +22,7 @@ MAX_TICK_POSITION = 0.94
 MIN_BAR_LENGTH = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(Struct, frozen=True):
     """Bar of a request in the waterfall.
 
     `start` and `wait` are position and length of the waiting time, `received_at` and `receive` those of the transfer.
@@ -44,16 +44,14 @@ class Bar:
     is_third_party: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     name: str
     slug: str
     seconds: str
     at: int
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
+class Tick(Struct, frozen=True):
     """Tick of the time axis."""
 
     text: str
@@ -64,8 +62,7 @@ class Tick:
         return 100 * self.at / WIDTH
 
 
-@dataclass(frozen=True, slots=True)
-class WaterfallChart:
+class WaterfallChart(Struct, frozen=True):
     bars: tuple[Bar, ...]
     marks: tuple[Mark, ...]
     ticks: tuple[Tick, ...]

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
+
+from msgspec import Struct
 
 DATA = Path(__file__).with_name("web_at_large.toml")
 
 
-@dataclass(frozen=True, slots=True)
-class WebFigure:
+class WebFigure(Struct, frozen=True):
     """Statistic about the web.
 
     `text` is a sentence without full stop, `dated` when it was measured ("July 2025").
@@ -30,8 +30,7 @@ class WebFigure:
     address: str
 
 
-@dataclass(frozen=True, slots=True)
-class Band:
+class Band(Struct, frozen=True):
     """Thresholds of a performance metric, in seconds or without a unit.
 
     Values up to `good` are good, values above `poor` are poor.

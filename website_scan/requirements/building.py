@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from website_scan.catalogue import Category, Check, Declaration, States, new_check
+from website_scan.catalogue import Category, Check, Declaration, Probe, States, new_check
 from website_scan.crawl.discovery.patterns import Patterns
 from website_scan.crawl.robots import normalised_path
 from website_scan.extension import NO_EXTENSION, Extension
@@ -67,7 +67,7 @@ def extension_of(requirements: Requirements) -> Extension:
     category = Category(CATEGORY_NAME, requirements.weight)
     checks = tuple(_check(rule, category) for rule in requirements.rules)
     files = [rule.condition for rule in requirements.rules if isinstance(rule.condition, FileRule)]
-    probes = {SeenPage: SEEN_PAGE, SeenText: SEEN_TEXT}
+    probes: dict[type, Probe] = {SeenPage: SEEN_PAGE, SeenText: SEEN_TEXT}
     return Extension(checks, probes | ({OwnFiles: file_probe(files)} if files else {}))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.catalogue import Need, Probe
 from website_scan.errors import Refusal
@@ -35,8 +36,7 @@ class FileUnavailable(Refusal):
         self.code = code
 
 
-@dataclass(frozen=True, slots=True)
-class FileAnswer:
+class FileAnswer(Struct, frozen=True):
     """Response of the origin for the path of a file.
 
     `status` is that of the last response. `leads_to` is the address of another origin to which the path redirects.
@@ -55,8 +55,7 @@ class FileAnswer:
         return self.status is not None and 200 <= self.status < 300 and not self.is_soft_404 and not self.leads_to
 
 
-@dataclass(frozen=True, slots=True)
-class OwnFiles:
+class OwnFiles(Struct, frozen=True):
     """Responses for the files of own requirements, by rule."""
 
     answers: Mapping[FileRule, FileAnswer]

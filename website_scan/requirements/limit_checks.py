@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Self
+
+from msgspec import Struct
 
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.catalogue import States
@@ -107,8 +108,7 @@ def requests_check(rule: RequestsRule) -> Callable[..., Verdict]:
     return judge
 
 
-@dataclass(frozen=True, slots=True)
-class _Files:
+class _Files(Struct, frozen=True):
     """Files of one kind. Those that were not recorded, because there are too many, count as requests of the page."""
 
     kind: FileKind

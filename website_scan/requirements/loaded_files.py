@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.browser.evidence import BrowserLoad, LoadedRequest
 from website_scan.messages import excerpt
@@ -28,8 +29,7 @@ KINDS: Mapping[ResourceKind, FileKind] = {
 ICON_OF_BROWSERS = "/favicon.ico"
 
 
-@dataclass(frozen=True, slots=True)
-class CountedFile:
+class CountedFile(Struct, frozen=True):
     """Request of a page load. `wire_bytes` are the transferred bytes."""
 
     url: str
@@ -48,8 +48,7 @@ class CountedFile:
         return LoadedFile(excerpt(self.url), str(self.kind), self.wire_bytes)
 
 
-@dataclass(frozen=True, slots=True)
-class CountedFiles:
+class CountedFiles(Struct, frozen=True):
     """Files of the page and the number of requests that were not recorded."""
 
     files: tuple[CountedFile, ...]

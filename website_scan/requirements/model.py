@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, NotRequired, TypedDict
+
+from msgspec import Struct
 
 from website_scan.findings import MEDIUM, ScanType, Severity
 from website_scan.json_types import Keywords, SeverityName, TypeName, component, values
@@ -56,8 +57,7 @@ class FileKind(StrEnum):
     THIRD_PARTY = "third-party"
 
 
-@dataclass(frozen=True, slots=True)
-class HeaderRule:
+class HeaderRule(Struct, frozen=True):
     """A response header must exist or have a value.
 
     `equals` is a whole value, and `matches` a pattern with `*`. Both are None if any value suffices.
@@ -69,56 +69,49 @@ class HeaderRule:
     absent: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TextRule:
+class TextRule(Struct, frozen=True):
     """The page must show a text, in which `*` stands for any characters."""
 
     text: str
     absent: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ElementRule:
+class ElementRule(Struct, frozen=True):
     """The page must have an element that the CSS selector selects."""
 
     element: str
     absent: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FileRule:
+class FileRule(Struct, frozen=True):
     """The origin of the page must have a file at this path."""
 
     file: str
     absent: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class LinkRule:
+class LinkRule(Struct, frozen=True):
     """The page must link to an address, in which `*` stands for any characters."""
 
     link: str
     absent: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class MetricRule:
+class MetricRule(Struct, frozen=True):
     """A metric must be at most this value. Times are in milliseconds."""
 
     metric: Metric
     at_most: float
 
 
-@dataclass(frozen=True, slots=True)
-class BytesRule:
+class BytesRule(Struct, frozen=True):
     """The page's files of a kind must have at most this many transferred bytes."""
 
     bytes: FileKind
     at_most: float
 
 
-@dataclass(frozen=True, slots=True)
-class RequestsRule:
+class RequestsRule(Struct, frozen=True):
     """The page must be loaded with at most this many requests for files of a kind."""
 
     requests: FileKind
@@ -129,8 +122,7 @@ Condition = HeaderRule | TextRule | ElementRule | FileRule | LinkRule | MetricRu
 Limit = MetricRule | BytesRule | RequestsRule
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """Rule of a set.
 
     Without `pages`, it applies to all pages. Otherwise one of the patterns, as in `--include`, must match the whole
@@ -163,7 +155,7 @@ class Rule:
         rule: RuleJson = {"name": self.name, "severity": str(self.severity), "type": str(self.type)}
         if self.pages:
             rule["pages"] = list(self.pages)
-        condition = {name: getattr(self.condition, name) for name in self.condition.__slots__}
+        condition = {name: getattr(self.condition, name) for name in self.condition.__struct_fields__}
         fields = {name: value for name, value in condition.items() if value not in (None, False)}
         if isinstance(self.condition, Limit):
             fields["at_most"] = self.condition.at_most
@@ -171,8 +163,7 @@ class Rule:
         return {**rule, **plain}  # type: ignore[typeddict-item]  # the fields of a condition are keys of RuleJson
 
 
-@dataclass(frozen=True, slots=True)
-class Requirements:
+class Requirements(Struct, frozen=True):
     """Set of own requirements.
 
     `weight` is the weight of their category in the score, relative to other categories; with 0 they do not affect it.

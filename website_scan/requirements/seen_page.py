@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.names import shown_text
@@ -11,8 +11,7 @@ from website_scan.catalogue import Need, Probe
 from website_scan.page.evidence import Document, ServedContent
 
 
-@dataclass(frozen=True, slots=True)
-class SeenPage:
+class SeenPage(Struct, frozen=True):
     """Document after its scripts have run, or the HTML as sent if no browser has loaded the page.
 
     `may_lack_content`: scripts of the HTML may add content that the document does not have.
@@ -23,8 +22,7 @@ class SeenPage:
     may_lack_content: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SeenText:
+class SeenText(Struct, frozen=True):
     """Visible text of the page, with single spaces."""
 
     text: str

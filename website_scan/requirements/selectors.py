@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from msgspec import Struct
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
 MAX_SELECTOR_CHARACTERS = 300
@@ -31,8 +31,7 @@ COMMA = re.compile(r"\s*+,\s*+")
 UNSUPPORTED = re.compile(r"::?([\w-]+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """Compound selector, and the combinator before it: "" for the first, otherwise " ", ">", "+" or "~"."""
 
     combinator: str

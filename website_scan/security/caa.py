@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 CRITICAL_FLAG = 128
 ISSUE_TAGS = frozenset({"issue", "issuewild", "issuemail", "issuevmc"})
@@ -33,8 +34,7 @@ ACME_METHODS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CaaProperty:
+class CaaProperty(Struct, frozen=True):
     """CAA record. `issuer` is empty if nobody may issue. `fault` is what a certificate authority cannot understand."""
 
     text: str

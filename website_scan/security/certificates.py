@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, ClassVar, Self
 
@@ -60,8 +59,7 @@ TLS_1_3_ON_SETTINGS = TLS_1_2_AND_1_3_SETTINGS | {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CertificateRow(Place):
+class CertificateRow(Place, frozen=True):
     """Certificate from the chain that a server sends."""
 
     kind: ClassVar[str] = "certificate"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 FILE = Path(__file__).with_name("claimable_services.toml")
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimableService:
+class ClaimableService(Struct, frozen=True):
     """Hosting service, as claimable_services.toml describes it.
 
     `may_be_reserved`: the owner of the domain may have reserved its names at the service, which nobody else can see.

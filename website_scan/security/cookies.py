@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
 
 from website_scan.net.http.response import Response
 from website_scan.page.registrable_domain import is_same_site, site_of
@@ -70,8 +71,7 @@ _NON_SESSION_WORDS = frozenset(
 _CSRF = re.compile(r"csrf|xsrf|antiforgery|requestverificationtoken", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Cookie:
+class Cookie(Struct, frozen=True):
     """Parsed Set-Cookie header.
 
     `same_site` is None without the attribute, "" if its value is unknown.
@@ -151,8 +151,7 @@ def _names_csrf_token(name: str) -> bool:
     return _CSRF.search(name) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Cookies:
+class Cookies(Struct, frozen=True):
     """First-party cookies of the page.
 
     They include cookies that violate the rules of their name prefix.

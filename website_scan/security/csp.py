@@ -7,8 +7,10 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from website_scan.net.http.response import Headers
 from website_scan.page.evidence import Document, Page
@@ -73,8 +75,7 @@ HOST_SOURCE = re.compile(r"(?:https?://)?(?P<host>[*a-z0-9.-]{1,255})(?::(?:\d{1
 Sources = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Csp:
+class Csp(Struct, frozen=True):
     """Parsed Content Security Policy, as values by directive in lower case.
 
     Only the first of repeated directives counts.
@@ -104,8 +105,7 @@ class Csp:
         return directive in self.directives
 
 
-@dataclass(frozen=True, slots=True)
-class Policies:
+class Policies(Struct, frozen=True):
     """Content Security Policies of a page, including report-only ones.
 
     Browsers enforce every policy, so a weakness counts only if all policies have it (section 2.1).

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
+
+from msgspec import Struct
 
 from website_scan.net.tls.certificates import Certificate
 
@@ -15,8 +16,7 @@ EXACT, SHA_256, SHA_512 = range(3)
 DIGEST_BYTES = {SHA_256: 32, SHA_512: 64}
 
 
-@dataclass(frozen=True, slots=True)
-class TlsaRecord:
+class TlsaRecord(Struct, frozen=True):
     """TLSA record, with its data in hexadecimal."""
 
     text: str

@@ -8,9 +8,10 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from website_scan.security.tag_list import SPACE, read_tags
 
@@ -20,8 +21,7 @@ RECOMMENDED_RSA_BITS = 2048
 ED25519_BYTES = 32
 
 
-@dataclass(frozen=True, slots=True)
-class DkimKey:
+class DkimKey(Struct, frozen=True):
     """Key record of a selector.
 
     `fault` describes why receivers cannot use the key, empty if they can. `bits` is 0 for a key that is not RSA.
@@ -37,8 +37,7 @@ class DkimKey:
     has_only_sha1: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class MailService:
+class MailService(Struct, frozen=True):
     """Service that sends mail for domains, as dkim_selectors.toml describes it."""
 
     name: str

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.security.tag_list import read_tags
 
@@ -70,8 +71,7 @@ def repeats_a_tag(tags: Sequence[tuple[str, str]]) -> bool:
     return len(set(names)) < len(names)
 
 
-@dataclass(frozen=True, slots=True)
-class ParentPolicy:
+class ParentPolicy(Struct, frozen=True):
     """DMARC record of a parent domain, such as bank or gov.uk.
 
     It applies to a domain without its own record.
@@ -119,8 +119,7 @@ def parent_policy(domain: str, texts_of: Callable[[str], Sequence[str]]) -> Pare
     return found[-1] if found else None
 
 
-@dataclass(frozen=True, slots=True)
-class ReportAddress:
+class ReportAddress(Struct, frozen=True):
     """Address for reports in a DMARC record. `host` is the domain of a mail address, empty if it is invalid."""
 
     tag: str

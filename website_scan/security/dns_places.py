@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
 from website_scan.findings import NotApplicable
@@ -17,8 +16,7 @@ from website_scan.security.domain_evidence import Alias, NameServer, ServerAddre
 NO_OWN_DOMAIN = NotApplicable("The host is an IP address, or its DNS belongs to a hosting service.")
 
 
-@dataclass(frozen=True, slots=True)
-class DnsRecord(Place):
+class DnsRecord(Place, frozen=True):
     """DNS record of the domain."""
 
     kind: ClassVar[str] = "dns-record"
@@ -31,8 +29,7 @@ class DnsRecord(Place):
         return [cls(type, excerpt(record, 300)) for record in records]
 
 
-@dataclass(frozen=True, slots=True)
-class CaaRow(Place):
+class CaaRow(Place, frozen=True):
     """CAA record with what it permits."""
 
     kind: ClassVar[str] = "caa-record"
@@ -55,8 +52,7 @@ class CaaRow(Place):
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class NameServerRow(Place):
+class NameServerRow(Place, frozen=True):
     """Address of a name server."""
 
     kind: ClassVar[str] = "name-server"
@@ -81,8 +77,7 @@ def state_of(address: ServerAddress) -> str:
     return f"{address.state} ({address.code})" if address.code and address.code != "NOERROR" else str(address.state)
 
 
-@dataclass(frozen=True, slots=True)
-class SignatureRow(Place):
+class SignatureRow(Place, frozen=True):
     """Signature of DNS records."""
 
     kind: ClassVar[str] = "dnssec-signature"
@@ -106,8 +101,7 @@ class SignatureRow(Place):
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRow(Place):
+class KeyRow(Place, frozen=True):
     """Public key of a zone, or the digest of one at the parent zone."""
 
     kind: ClassVar[str] = "dnssec-key"
@@ -125,8 +119,7 @@ class KeyRow(Place):
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class AliasRow(Place):
+class AliasRow(Place, frozen=True):
     """Name that is an alias of another name."""
 
     kind: ClassVar[str] = "dns-alias"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from website_scan.net.dnssec.answers import SignedAnswer, ZoneTrust
 from website_scan.net.http.response import Response
 
 
-@dataclass(frozen=True, slots=True)
-class CaaRecords:
+class CaaRecords(Struct, frozen=True):
     """CAA records in effect for the host.
 
     They belong to the host itself or its nearest parent that has any.
@@ -24,8 +24,7 @@ class CaaRecords:
     records: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class UnusedName:
+class UnusedName(Struct, frozen=True):
     """Answer for a random name in the domain, which only a wildcard can have.
 
     `answer` is None if no name server answered. `domain` is None if the site owner does not control the domain.
@@ -35,8 +34,7 @@ class UnusedName:
     answer: SignedAnswer | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DnssecRecords:
+class DnssecRecords(Struct, frozen=True):
     """Chain of trust to the domain, and validated answers for names in it.
 
     `is_authenticated` is True if the installation's name servers have validated an answer that this scanner rejects.
@@ -62,8 +60,7 @@ class ServerState(StrEnum):
     NOT_TESTED = "not tested"
 
 
-@dataclass(frozen=True, slots=True)
-class ServerAddress:
+class ServerAddress(Struct, frozen=True):
     """Address of a name server with its state. `code` is the response code of a lame server."""
 
     address: str
@@ -75,8 +72,7 @@ class ServerAddress:
         return ":" in self.address
 
 
-@dataclass(frozen=True, slots=True)
-class NameServer:
+class NameServer(Struct, frozen=True):
     """Name server of the domain.
 
     `is_resolved` is False if its addresses could not be looked up. `transfers` is None if the transfer of the zone was
@@ -89,8 +85,7 @@ class NameServer:
     transfers: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NameServers:
+class NameServers(Struct, frozen=True):
     """Name servers of the domain, of which `servers` are the first. `total` is the number of all."""
 
     domain: str | None
@@ -102,8 +97,7 @@ class NameServers:
         return tuple(address for server in self.servers for address in server.addresses)
 
 
-@dataclass(frozen=True, slots=True)
-class SiteRecords:
+class SiteRecords(Struct, frozen=True):
     """DNS records of the page's host: addresses, and HTTPS records (RFC 9460) of its origin.
 
     Each is None if no name server answered.
@@ -116,8 +110,7 @@ class SiteRecords:
     https: SignedAnswer | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ipv6Site:
+class Ipv6Site(Struct, frozen=True):
     """Response of the page over IPv6, and over IPv4 if the first response differs from the page.
 
     `is_tested` is False if the host has no IPv6 address or the installation has no IPv6.
@@ -130,16 +123,14 @@ class Ipv6Site:
     has_ipv6: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class TlsaRecords:
+class TlsaRecords(Struct, frozen=True):
     """TLSA records of the site's HTTPS server (RFC 6698). `answer` is None if they were not looked up."""
 
     domain: str | None
     answer: SignedAnswer | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Alias:
+class Alias(Struct, frozen=True):
     """Name of the domain that is an alias of a name elsewhere.
 
     `service` is the hosting service of the last target, empty if unknown. `is_target_missing`: the last target does
@@ -155,8 +146,7 @@ class Alias:
     says_unused: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Aliases:
+class Aliases(Struct, frozen=True):
     """Names of the domain that are aliases, among the host, the domain, www and the names that the page uses."""
 
     domain: str | None

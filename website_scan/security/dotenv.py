@@ -10,7 +10,8 @@ lines and be followed by a comment. Names in quotes are read as by python-dotenv
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 MAX_STATEMENTS = 400
 MAX_VALUE_CHARACTERS = 2000
@@ -32,8 +33,7 @@ _PEM_BEGIN = "-----BEGIN "
 _PEM_END = re.compile(r"-----END [^\n]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(Struct, frozen=True):
     """Name and value of a line.
 
     The value has no quotes and no comment, and at most 2,000 characters.
@@ -45,8 +45,7 @@ class Assignment:
     is_quoted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class EnvironmentFile:
+class EnvironmentFile(Struct, frozen=True):
     """Assignments of a file.
 
     The number of statements that are not assignments is included.

@@ -6,7 +6,8 @@ The signatures do not match articles about debug pages.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.net.http.response import Response
 from website_scan.page.soft_404 import media_type
@@ -34,8 +35,7 @@ PHP_ERROR_MESSAGE = (
 MIN_STACK_FRAMES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Struct, frozen=True):
     """Signature of a framework's debug page.
 
     All `marks` must match, and `frames` (stack frames) at least three times.

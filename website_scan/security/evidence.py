@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from website_scan.net.http.response import Response
 from website_scan.net.tls.ciphers import TlsVersion
@@ -14,8 +15,7 @@ from website_scan.security.dmarc import ParentPolicy
 from website_scan.security.spf import HostLookup, permits_nobody
 
 
-@dataclass(frozen=True, slots=True)
-class PlainHttp:
+class PlainHttp(Struct, frozen=True):
     """Redirect chain that starts at the page's plain HTTP URL.
 
     `url` is None if no port for plain HTTP is known. Without `hops`, no server answered and `error` is the reason.
@@ -28,8 +28,7 @@ class PlainHttp:
     next_url: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TlsPeer:
+class TlsPeer(Struct, frozen=True):
     """Host and port with the result of a TLS handshake.
 
     `handshake` is None if it failed; `error` is the reason. `has_timed_out`: the server sent nothing before the
@@ -43,8 +42,7 @@ class TlsPeer:
     has_timed_out: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TlsSupport:
+class TlsSupport(Struct, frozen=True):
     """TLS versions that the server accepts.
 
     They come with the cipher suite that the server chose for each.
@@ -56,8 +54,7 @@ class TlsSupport:
     weak_ciphers: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class HttpsAnswer:
+class HttpsAnswer(Struct, frozen=True):
     """Response of the page over HTTPS.
 
     The scanned page may have been loaded over plain HTTP.
@@ -68,8 +65,7 @@ class HttpsAnswer:
     response: Response | None
 
 
-@dataclass(frozen=True, slots=True)
-class CorsAnswer:
+class CorsAnswer(Struct, frozen=True):
     """Access-Control-Allow-… headers in the response to a request from `origin`."""
 
     origin: str
@@ -77,8 +73,7 @@ class CorsAnswer:
     allow_credentials: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Cors:
+class Cors(Struct, frozen=True):
     """The page's responses to CORS requests from foreign origins.
 
     The origins are a random host, `null`, and hosts that resemble the page's own.
@@ -87,8 +82,7 @@ class Cors:
     answers: tuple[CorsAnswer, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OriginCors:
+class OriginCors(Struct, frozen=True):
     """One page's responses to CORS requests.
 
     The requests have foreign origins that resemble the page's own.
@@ -98,8 +92,7 @@ class OriginCors:
     answers: tuple[CorsAnswer, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SecondFetch:
+class SecondFetch(Struct, frozen=True):
     """Second response of the page, and its policies.
 
     `page` is None if the first response had no nonces to compare.
@@ -109,8 +102,7 @@ class SecondFetch:
     policies: Policies = field(default_factory=Policies)
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
+class Script(Struct, frozen=True):
     """Script that the page loads.
 
     `text` is the beginning of its source, or empty if the script was not fetched.
@@ -120,13 +112,11 @@ class Script:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedScripts:
+class LoadedScripts(Struct, frozen=True):
     scripts: tuple[Script, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MailRecords:
+class MailRecords(Struct, frozen=True):
     """MX records of the domain, and TXT records for SPF and DMARC.
 
     `included_spf` has the SPF records of the domains that the domain's record includes, by their names.
@@ -171,8 +161,7 @@ class MailRecords:
         return [*(name for _, name in self.mail_servers), *self.included_spf]
 
 
-@dataclass(frozen=True, slots=True)
-class SecurityTxt:
+class SecurityTxt(Struct, frozen=True):
     """Response with the security.txt of the host, or else of its domain.
 
     None if both lack the file.
@@ -184,8 +173,7 @@ class SecurityTxt:
     requested_url: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class NotFoundBaseline:
+class NotFoundBaseline(Struct, frozen=True):
     """Responses for three paths that cannot exist.
 
     Two are random names, one has invalid UTF-8.
@@ -196,8 +184,7 @@ class NotFoundBaseline:
     answers: tuple[Response, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PathAnswer:
+class PathAnswer(Struct, frozen=True):
     """Response for the path of a possible sensitive file, without its body.
 
     Redirects were not followed.
@@ -216,15 +203,13 @@ class PathAnswer:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Exposure:
+class Exposure(Struct, frozen=True):
     """Responses for the paths of sensitive files, by ID of the check."""
 
     families: Mapping[str, tuple[PathAnswer, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class FolderExposure:
+class FolderExposure(Struct, frozen=True):
     """Responses for sensitive files in the page's folders, by check ID.
 
     The folders are below the root.
@@ -233,15 +218,13 @@ class FolderExposure:
     families: Mapping[str, tuple[PathAnswer, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class SourceMaps:
+class SourceMaps(Struct, frozen=True):
     """Responses for the source maps of the page's own scripts."""
 
     answers: tuple[PathAnswer, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AssetDirectories:
+class AssetDirectories(Struct, frozen=True):
     """Responses for the folders of the page's own assets, such as /static/."""
 
     answers: tuple[Response, ...]

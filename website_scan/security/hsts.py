@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.net.http.response import Headers
 
@@ -32,8 +33,7 @@ class InvalidHsts(ValueError):
     """
 
 
-@dataclass(frozen=True, slots=True)
-class Hsts:
+class Hsts(Struct, frozen=True):
     """Parsed HSTS header with valid syntax."""
 
     max_age_s: int

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from website_scan.security.evidence import TlsPeer
 
@@ -13,14 +14,13 @@ PARAMETER = re.compile(r'([a-z0-9-]{1,63}+)(?:="((?:[^"\\]|\\.)*)"|=(\S*))?(?:\s
 DEFAULT_PROTOCOL = "http/1.1"
 
 
-@dataclass(frozen=True, slots=True)
-class HttpsRecord:
+class HttpsRecord(Struct, frozen=True):
     """HTTPS record. `target` is empty for the owner's own name. An alias has priority 0 and no parameters."""
 
     text: str
     priority: int
     target: str
-    parameters: dict[str, str] = field(default_factory=dict, hash=False)
+    parameters: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_alias(self) -> bool:
@@ -38,8 +38,7 @@ class HttpsRecord:
         return frozenset(listed if "no-default-alpn" in self.parameters else listed | {DEFAULT_PROTOCOL})
 
 
-@dataclass(frozen=True, slots=True)
-class HttpsFault:
+class HttpsFault(Struct, frozen=True):
     """Fault of HTTPS records: the check's outcome, and a sentence with `{host}` and, if it is not empty, `{value}`."""
 
     outcome: str

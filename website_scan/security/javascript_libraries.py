@@ -13,9 +13,10 @@ import functools
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from website_scan.urls import Url
 
@@ -50,8 +51,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 AMBIGUOUS_LIBRARY_NAMES = frozenset({"chart", "video"})
 
 
-@dataclass(frozen=True, slots=True)
-class Vulnerability:
+class Vulnerability(Struct, frozen=True):
     """Vulnerability of a range of library versions.
 
     They begin with `introduced` and end before `fixed`.
@@ -73,8 +73,7 @@ class Vulnerability:
         return self.last is None or key <= version_sort_key(self.last)
 
 
-@dataclass(frozen=True, slots=True)
-class Library:
+class Library(Struct, frozen=True):
     """JavaScript library with its vulnerabilities from the data file.
 
     `package` is its npm name.
@@ -85,8 +84,7 @@ class Library:
     vulnerabilities: tuple[Vulnerability, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class UsedLibrary:
+class UsedLibrary(Struct, frozen=True):
     """Library that a page loads.
 
     If `is_latest_possible`, its version is unknown, but at most `version`.
@@ -109,8 +107,7 @@ class UsedLibrary:
         )
 
 
-@dataclass(frozen=True)
-class _LibraryData:
+class _LibraryData(Struct, frozen=True):
     last_update: str
     library_by_name: Mapping[str, Library]
     patterns: tuple[tuple[re.Pattern[str], Library], ...]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from website_scan.net.http.response import Response
 
 
-@dataclass(frozen=True, slots=True)
-class MailServer:
+class MailServer(Struct, frozen=True):
     """Mail server that an MX record names. `name` is empty for the null MX (RFC 7505).
 
     `aliases` are the targets of its CNAME records. `addresses` is None if they are not known.
@@ -21,8 +21,7 @@ class MailServer:
     addresses: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MailServers:
+class MailServers(Struct, frozen=True):
     """Mail servers of the domain, those with the best preference first.
 
     `has_address` says whether a domain without MX records has an address, to which senders then deliver mail (RFC 5321,
@@ -34,8 +33,7 @@ class MailServers:
     has_address: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DkimKeys:
+class DkimKeys(Struct, frozen=True):
     """DKIM keys of the domain.
 
     `code` is the response code for the name `_domainkey`, empty without an answer. `records` has the TXT records of
@@ -48,8 +46,7 @@ class DkimKeys:
     has_wildcard: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DmarcReports:
+class DmarcReports(Struct, frozen=True):
     """Domains elsewhere to which the DMARC record sends reports, with their consent; None if it is not known.
 
     RFC 9990, section 4.
@@ -59,8 +56,7 @@ class DmarcReports:
     consents: Mapping[str, bool | None] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class MtaSts:
+class MtaSts(Struct, frozen=True):
     """MTA-STS record and policy of the domain (RFC 8461).
 
     `records` is None if they were not looked up. The policy was requested only if there is one record.
@@ -72,16 +68,14 @@ class MtaSts:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TlsReporting:
+class TlsReporting(Struct, frozen=True):
     """TLS-RPT records of the domain (RFC 8460). `records` is None if they were not looked up."""
 
     domain: str | None
     records: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Bimi:
+class Bimi(Struct, frozen=True):
     """BIMI record of the domain, and the response for its logo.
 
     `records` is None if they were not looked up.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
 from website_scan.messages import excerpt
@@ -16,8 +15,7 @@ from website_scan.security.spf_lookups import SpfLookup
 MAX_ADDRESSES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class SpfLookupRow(Place):
+class SpfLookupRow(Place, frozen=True):
     """Look-up that receivers need for an SPF record, with the number of look-ups so far."""
 
     kind: ClassVar[str] = "spf-lookup"
@@ -46,8 +44,7 @@ def _result(lookup: SpfLookup) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class MailServerRow(Place):
+class MailServerRow(Place, frozen=True):
     """Mail server that an MX record names."""
 
     kind: ClassVar[str] = "mail-server"
@@ -70,8 +67,7 @@ class MailServerRow(Place):
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class DkimKeyRow(Place):
+class DkimKeyRow(Place, frozen=True):
     """DKIM key of a selector."""
 
     kind: ClassVar[str] = "dkim-key"
@@ -96,8 +92,7 @@ def _state(key: DkimKey) -> str | None:
     return "test mode" if key.is_testing else None
 
 
-@dataclass(frozen=True, slots=True)
-class ReportAddressRow(Place):
+class ReportAddressRow(Place, frozen=True):
     """Address for DMARC reports, with the consent of its domain."""
 
     kind: ClassVar[str] = "report-address"

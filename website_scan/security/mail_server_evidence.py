@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from website_scan.net.dnssec.answers import Security, SignedAnswer
 from website_scan.net.mail_servers import MailDialog
@@ -18,8 +19,7 @@ SERVICE_LABELS = "_25._tcp."
 ANSWERING_STATES = frozenset(MailState) - {MailState.SILENT, MailState.REFUSED, MailState.NOT_TESTED}
 
 
-@dataclass(frozen=True, slots=True)
-class MailServer:
+class MailServer(Struct, frozen=True):
     """Mail server of the domain (MX record), with a dialog for at most one address of each family.
 
     `addresses` are all addresses, `security` is the DNSSEC status of their records, and `is_resolved` is False if they
@@ -78,8 +78,7 @@ class MailServer:
         return certificate.matches(self.name) or certificate.matches(target)
 
 
-@dataclass(frozen=True, slots=True)
-class MailDialogs:
+class MailDialogs(Struct, frozen=True):
     """Mail servers of the domain, of which `servers` are the preferred ones. `total` is the number of all.
 
     `domain` is None if the site owner does not control the domain. `is_allowed` is False if this installation does not

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from website_scan.net.tls.trust import Distrust, Handshake
 from website_scan.security.mail_server_evidence import MailServer
@@ -16,8 +17,7 @@ REASONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CertificateFault:
+class CertificateFault(Struct, frozen=True):
     """Fault of a certificate, with the outcome of the check and a sentence without a subject."""
 
     outcome: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, ClassVar, Self
 
@@ -15,8 +14,7 @@ from website_scan.places import Column, Identity, Place, as_written
 from website_scan.security.mail_server_evidence import MailServer
 
 
-@dataclass(frozen=True, slots=True)
-class ContactedServerRow(Place):
+class ContactedServerRow(Place, frozen=True):
     """Address of a mail server, with its reply or error."""
 
     kind: ClassVar[str] = "mail-server-dialog"
@@ -40,8 +38,7 @@ class ContactedServerRow(Place):
         return rows
 
 
-@dataclass(frozen=True, slots=True)
-class MailTlsRow(Place):
+class MailTlsRow(Place, frozen=True):
     """TLS version and cipher suite that a mail server has negotiated."""
 
     kind: ClassVar[str] = "mail-server-tls"
@@ -56,8 +53,7 @@ class MailTlsRow(Place):
         return cls(excerpt(server.name, 255), dialog.address, handshake.version.label, handshake.cipher)
 
 
-@dataclass(frozen=True, slots=True)
-class MailCertificateRow(Place):
+class MailCertificateRow(Place, frozen=True):
     """Certificate of a mail server."""
 
     kind: ClassVar[str] = "mail-server-certificate"
@@ -77,8 +73,7 @@ class MailCertificateRow(Place):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class MailTlsaRow(Place):
+class MailTlsaRow(Place, frozen=True):
     """TLSA record of a mail server, with whether it matches the certificate."""
 
     kind: ClassVar[str] = "mail-server-tlsa"

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from selectolax.lexbor import LexborNode
 
 from website_scan.browser.evidence import MixedRequest
@@ -19,8 +19,7 @@ from website_scan.page.references import Reading, candidates
 from website_scan.urls import Url
 
 
-@dataclass(frozen=True, slots=True)
-class InsecureResource:
+class InsecureResource(Struct, frozen=True):
     """Resource over plain HTTP.
 
     `passive` resources are images, audio and video. Browsers block all others.
@@ -31,8 +30,7 @@ class InsecureResource:
     passive: bool
 
 
-@dataclass(frozen=True, slots=True)
-class InsecureForm:
+class InsecureForm(Struct, frozen=True):
     action: str
     password: bool
 

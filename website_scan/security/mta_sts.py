@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.security.tag_list import SPACE
 
@@ -23,8 +24,7 @@ REPORT_URI = re.compile(r"mailto:[^\s@,;!]+@[^\s@,;!]+\.[^\s@,;!]+|https://[^\s/
 MODES = ("enforce", "testing", "none")
 
 
-@dataclass(frozen=True, slots=True)
-class StsPolicy:
+class StsPolicy(Struct, frozen=True):
     """Policy of a domain. `fault` describes why senders ignore the policy, empty if they follow it."""
 
     mode: str = ""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+from msgspec import Struct
 
 MAX_PAYLOADS = 2_000
 MAX_AS_NUMBER = 2**32 - 1
@@ -26,8 +27,7 @@ class Validity(StrEnum):
     COVERED = "covered"
 
 
-@dataclass(frozen=True, slots=True)
-class Payload:
+class Payload(Struct, frozen=True):
     """Validated ROA payload: a network that an AS may announce, in parts of up to `max_length` bits."""
 
     prefix: IPNetwork
@@ -35,16 +35,14 @@ class Payload:
     as_number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(Struct, frozen=True):
     """Announced route: a network and the AS that announces it."""
 
     prefix: IPNetwork
     as_number: int
 
 
-@dataclass(frozen=True, slots=True)
-class AddressRoute:
+class AddressRoute(Struct, frozen=True):
     """Address with its purpose, the known routes to it, and their status."""
 
     purpose: str
@@ -53,8 +51,7 @@ class AddressRoute:
     routes: tuple[Route, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Routes:
+class Routes(Struct, frozen=True):
     """Routes to the domain's addresses. `error` is the reason if the validator gave no usable answer."""
 
     domain: str | None

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from website_scan.net.http.response import Response
 from website_scan.page.registrable_domain import site_of
@@ -25,8 +27,7 @@ DOMAIN = "{domain}"  # Placeholder for the registrable domain in a path.
 FileSignature = Callable[[bytes], str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class SensitiveFile:
+class SensitiveFile(Struct, frozen=True):
     """Path and signature of a sensitive file.
 
     `signature(body)` returns the proof that a body is the file, or None.

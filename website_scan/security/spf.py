@@ -11,8 +11,9 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 # Limits on look-ups, look-ups without an answer, and mail servers of a term (RFC 7208, section 4.6.4).
 MAX_LOOKUPS = 10
@@ -61,8 +62,7 @@ class SpfError(Exception):
         self.term = term
 
 
-@dataclass(frozen=True, slots=True)
-class HostLookup:
+class HostLookup(Struct, frozen=True):
     """DNS look-up of a name's addresses or mail servers.
 
     `type` is "MX", or "A", which stands for AAAA too.
@@ -72,8 +72,7 @@ class HostLookup:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class SpfTerm:
+class SpfTerm(Struct, frozen=True):
     """Mechanism or modifier of an SPF record.
 
     The qualifier of a modifier is "=". `value` is a domain or a network.
@@ -111,8 +110,7 @@ class SpfTerm:
         return HostLookup("MX" if self.name == "mx" else "A", (self.value or domain).lower().rstrip("."))
 
 
-@dataclass(slots=True)
-class SpfPolicy:
+class SpfPolicy(Struct):
     """SPF record of a domain, including its included records.
 
     `default` is the qualifier for all other senders.
@@ -152,8 +150,7 @@ def largest_network(policy: SpfPolicy) -> ipaddress.IPv4Network | ipaddress.IPv6
     return min(too_large, key=lambda network: network.prefixlen, default=None)
 
 
-@dataclass(slots=True)
-class _Lookups:
+class _Lookups(Struct):
     """DNS look-ups that a policy and its included policies have caused so far."""
 
     others: Mapping[str, Sequence[str]]

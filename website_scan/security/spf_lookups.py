@@ -6,7 +6,8 @@ RFC 7208, section 4.6.4.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.security.spf import (
     MAX_LOOKUPS,
@@ -20,8 +21,7 @@ from website_scan.security.spf import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SpfLookup:
+class SpfLookup(Struct, frozen=True):
     """DNS look-up of a term in the record of `domain`.
 
     `depth` is the number of records through which receivers reach that record. `records` is the number of SPF records

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from website_scan.net.http.response import Response
 from website_scan.page.evidence import Document, Page
 
 
-@dataclass(frozen=True, slots=True)
-class PageAnswer:
+class PageAnswer(Struct, frozen=True):
     """Response of a URL in the page's metadata, without following redirects.
 
     `error` is the reason if there is no `page`.
@@ -21,23 +20,20 @@ class PageAnswer:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CanonicalAnswer(PageAnswer):
+class CanonicalAnswer(PageAnswer, frozen=True):
     """Response of the canonical URL.
 
     `url` is None if there is no single canonical URL or if it is the page's own URL.
     """
 
 
-@dataclass(frozen=True, slots=True)
-class AlternateAnswers:
+class AlternateAnswers(Struct, frozen=True):
     """Fetched language versions (hreflang) of the page."""
 
     answers: tuple[PageAnswer, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MissingPathAnswer:
+class MissingPathAnswer(Struct, frozen=True):
     """Response of a random path next to the page, which cannot exist.
 
     None if the path was not requested.
@@ -47,8 +43,7 @@ class MissingPathAnswer:
     response: Response | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SocialImage:
+class SocialImage(Struct, frozen=True):
     """HTTP status of the og:image.
 
     None if there is no image or no response.
@@ -60,8 +55,7 @@ class SocialImage:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LinkAnswer:
+class LinkAnswer(Struct, frozen=True):
     """Result of requesting one link.
 
     `is_broken` is None if the response is inconclusive.
@@ -76,8 +70,7 @@ class LinkAnswer:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LinkAnswers:
+class LinkAnswers(Struct, frozen=True):
     """Results of the requested links, and the number of all links.
 
     `stopped` is the reason why requests ended early, or empty. `resolves_other_sites` is False if the scanner's name

@@ -8,7 +8,8 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.crawl.link_relations import RelatedLink, related_links
 from website_scan.crawl.sitemap_entries import SitemapEntries
@@ -30,8 +31,7 @@ INVALID_REGIONS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Alternate:
+class Alternate(Struct, frozen=True):
     """Language version of a page.
 
     The hreflang code is as written, the URL is in `normal_form`.
@@ -50,8 +50,7 @@ class Alternate:
         return self.code.lower() == X_DEFAULT_CODE
 
 
-@dataclass(frozen=True, slots=True)
-class Alternates:
+class Alternates(Struct, frozen=True):
     """Language versions of a page in its head and Link headers.
 
     The page itself is included if it is listed.
@@ -68,8 +67,7 @@ class Alternates:
         return {alternate.url: alternate for alternate in self.links if alternate.url is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class SitemapAlternates:
+class SitemapAlternates(Struct, frozen=True):
     """Language versions in the site's sitemaps.
 
     They count like those in the head (Google Search Central).

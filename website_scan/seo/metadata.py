@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from msgspec import Struct
 from selectolax.lexbor import LexborNode
 
 from website_scan.crawl.indexing import addressed_crawler
@@ -50,8 +50,7 @@ IMAGE_PROPERTIES = ("og:image", "og:image:url", "og:image:secure_url")
 CANONICAL, HREFLANG, ROBOTS, TITLE = "canonical link", "hreflang link", "robots meta", "title"
 
 
-@dataclass(frozen=True, slots=True)
-class SocialMetadata:
+class SocialMetadata(Struct, frozen=True):
     """Metadata for previews in social networks (Open Graph, Twitter cards).
 
     Missing values are empty.
@@ -76,8 +75,7 @@ class SocialMetadata:
         return not (self.title or self.image or self.url or self.card or self.description)
 
 
-@dataclass(frozen=True, slots=True)
-class ElementOutsideHead:
+class ElementOutsideHead(Struct, frozen=True):
     """Metadata element outside the head.
 
     It has a kind, such as "canonical link", and the markup.
@@ -87,8 +85,7 @@ class ElementOutsideHead:
     snippet: str
 
 
-@dataclass(frozen=True, slots=True)
-class MetadataOutsideHead:
+class MetadataOutsideHead(Struct, frozen=True):
     """Metadata outside the head, in document order.
 
     It has titles, canonical links, hreflang links and robots meta elements.

@@ -6,9 +6,9 @@ Its items become nodes like those of JSON-LD.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct, field
 from selectolax.lexbor import LexborNode
 
 from website_scan.page.evidence import Document
@@ -36,8 +36,7 @@ VALUE_ATTRIBUTE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Microdata:
+class Microdata(Struct, frozen=True):
     """Schema.org items of the page as a graph.
 
     Properties of another item are left out.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from website_scan.messages import excerpt
@@ -10,8 +9,7 @@ from website_scan.net.http.response import Response
 from website_scan.places import Place, PlaceUrl, Status
 
 
-@dataclass(frozen=True, slots=True)
-class RobotsTxtRow(Place):
+class RobotsTxtRow(Place, frozen=True):
     """robots.txt of an origin, with its HTTP status."""
 
     kind: ClassVar[str] = "robots-txt"

@@ -9,9 +9,10 @@ import functools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
+
+from msgspec import Struct, field
 
 from website_scan.messages import excerpt
 from website_scan.page.evidence import Document
@@ -31,8 +32,7 @@ _SCHEMA = re.compile(r"\A(?:https?://(?:www\.)?schema\.org/?#?|schema:)", re.IGN
 Node = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class JsonLdBlock:
+class JsonLdBlock(Struct, frozen=True):
     """JSON value of a `<script type="application/ld+json">`.
 
     It may be a syntax error with line and column instead.
@@ -42,8 +42,7 @@ class JsonLdBlock:
     fault: str = ""
 
 
-@dataclass(slots=True)
-class SchemaOrgGraph:
+class SchemaOrgGraph(Struct):
     """Schema.org nodes of the page.
 
     `top_nodes` are at the top level, `nodes` also include nested ones. Aliases of keywords have been replaced by the
@@ -67,8 +66,7 @@ class SchemaOrgGraph:
         return value
 
 
-@dataclass(frozen=True, slots=True)
-class JsonLd:
+class JsonLd(Struct, frozen=True):
     """First fifty JSON-LD blocks of the page.
 
     Empty blocks are left out. The graph has schema.org nodes.

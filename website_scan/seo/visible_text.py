@@ -6,7 +6,8 @@ The module also detects "page not found" messages.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.names import accessible_name, shown_text
@@ -51,8 +52,7 @@ NO_PAGE_MESSAGE = re.compile(
 MAX_ERROR_PAGE_WORDS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class VisibleText:
+class VisibleText(Struct, frozen=True):
     """Number of visible words on a page.
 
     If `is_truncated`, only words at the beginning of the text were counted.
@@ -74,8 +74,7 @@ def _count_words(text: str) -> int:
     return spaced + unspaced // 2
 
 
-@dataclass(frozen=True, slots=True)
-class MissingPageWords:
+class MissingPageWords(Struct, frozen=True):
     """Parts of a page that contain a "page not found" message.
 
     Parts are the title, the main heading and the text.

@@ -13,8 +13,10 @@ import io
 import re
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from infrastructure.web.cards.lettering import Face, drawable
 from infrastructure.web.colours import gauge_colour
@@ -43,8 +45,7 @@ LARGE = 150  # Gauges of at least this radius in pixels have room for "/ 100".
 HOST_LENGTH, PATH_LENGTH = 253, 200
 
 
-@dataclass(frozen=True, slots=True)
-class CardGrade:
+class CardGrade(Struct, frozen=True):
     """A scan type's grade on a card.
 
     `grade` is empty and `score` is None if the type has no result.
@@ -55,8 +56,7 @@ class CardGrade:
     score: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(Struct, frozen=True):
     """A card's content.
 
     A single grade is drawn as a large gauge, several grades as a row of gauges.
@@ -106,8 +106,7 @@ def _png(card: Card) -> bytes:
     return file.getvalue()
 
 
-@dataclass(frozen=True, slots=True)
-class Pen:
+class Pen(Struct, frozen=True):
     """Draws in the card's coordinates, which it scales to the enlarged picture."""
 
     on: ImageDraw

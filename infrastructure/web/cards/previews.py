@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date
 
 from django.urls import reverse
+from msgspec import Struct
 
 from infrastructure.web.cards.drawing import BRAND
 from infrastructure.web.cards.responses import digest_of
@@ -15,8 +15,7 @@ from website_scan.written_urls import split_url
 HOST_LENGTH, PATH_LENGTH = 60, 40
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
+class Preview(Struct, frozen=True):
     """A page's link preview.
 
     `title` is also the picture's alternative text, and `picture` is its path.

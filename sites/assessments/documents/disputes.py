@@ -6,11 +6,11 @@ Documents may be public, so that they contain no e-mail addresses of members.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from django.contrib.postgres.aggregates import ArrayAgg
 from django.db.models import Case, Count, F, Func, QuerySet, When
 from django.db.models.functions import Left
+from msgspec import Struct
 
 from sites.assessments.documents.texts import one_line, sentence
 from sites.assessments.schemas import AssessmentFindingJson
@@ -22,8 +22,7 @@ MAX_DISPUTES = 500
 API_KEY = "API key "
 
 
-@dataclass(frozen=True, slots=True)
-class Dispute:
+class Dispute(Struct, frozen=True):
     """Automatic finding that a person disputed with the same reason on some pages, of which `titles` are the first."""
 
     criteria: Sequence[str]

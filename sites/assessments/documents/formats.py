@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 from django.http import StreamingHttpResponse
+from msgspec import Struct
 
 from sites.assessments.documents.csv_table import assessment_csv
 from sites.assessments.documents.earl import assessment_earl
@@ -16,8 +16,7 @@ from sites.models import Assessment
 from website_scan.report.spreadsheets import MEDIA_TYPE as CSV_TYPE
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentFormat:
+class DocumentFormat(Struct, frozen=True):
     """Format of a document about an assessment.
 
     `label` is for menus, `about` for openapi.yaml. `write` yields the document in pieces. If it `names_people`, it says

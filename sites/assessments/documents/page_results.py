@@ -6,9 +6,9 @@ Texts about a thousand pages may have hundreds of megabytes. No database cursor 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from django.db.models import F, Func
+from msgspec import Struct
 
 from sites.assessments.loading import among, decided_results, finding_json_of, page_json_of, result_json_of
 from sites.assessments.schemas import AssessmentFindingJson, AssessmentPageJson, AssessmentResultJson
@@ -17,8 +17,7 @@ from sites.models import Assessment, AssessmentPage
 PAGES_PER_BATCH = 100
 
 
-@dataclass(frozen=True, slots=True)
-class PageResult:
+class PageResult(Struct, frozen=True):
     """Result of a criterion on a page. `result` is None if no person and no automatic check decided anything."""
 
     page: AssessmentPageJson

@@ -6,9 +6,10 @@ Implementing Decision (EU) 2018/1523, annex, section 1. Texts that only people c
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from sites.assessments.documents.disputes import Dispute, further_disputes
 from sites.assessments.documents.summaries import CriterionSummary, Group, Summary, summary_of
@@ -27,16 +28,14 @@ SUFFICIENT_STANDARDS = frozenset({Standard.EN_301_549, Standard.WCAG_21, Standar
 MAX_TITLE, MAX_NOTE, MAX_NOTES, MAX_DISPUTES = 120, 300, 3, 20
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """Item of a list. `url` is empty without a link."""
 
     text: str
     url: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """Section of the statement. `level` is 2, or 3 for a part of the section before."""
 
     heading: str
@@ -45,8 +44,7 @@ class Section:
     level: int = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """Draft of a statement. `missing` are the texts in square brackets that people still have to write."""
 
     title: str

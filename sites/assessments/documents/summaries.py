@@ -6,7 +6,6 @@ The database counts and chooses, so that a summary of a thousand pages takes no 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
@@ -14,6 +13,7 @@ from django.contrib.postgres.aggregates import BoolOr
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Case, Count, Exists, F, IntegerField, OuterRef, Q, Value, When, Window
 from django.db.models.functions import JSONObject, Left, RowNumber
+from msgspec import Struct
 
 from sites.assessments.documents.disputes import Dispute, disputes_of
 from sites.assessments.loading import (
@@ -43,16 +43,14 @@ class Group(IntEnum):
     PASSED = 2
 
 
-@dataclass(frozen=True, slots=True)
-class FindingExcerpt:
+class FindingExcerpt(Struct, frozen=True):
     """Open automatic finding of a page."""
 
     title: str
     has_failed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
+class Excerpt(Struct, frozen=True):
     """Page with a criterion's result. Texts are shortened.
 
     `findings` are the first ones of `finding_count`, with failures before others. `failure_count` of them are failures.
@@ -71,8 +69,7 @@ class Excerpt:
         return bool(self.note or self.remedy or self.finding_count)
 
 
-@dataclass(frozen=True, slots=True)
-class CriterionSummary:
+class CriterionSummary(Struct, frozen=True):
     """Numbers of pages by result, and the first pages.
 
     Results that are older than a change of their page count as outdated instead, except for failures. `excerpts` has
@@ -131,8 +128,7 @@ class CriterionSummary:
         return " ".join(sentences) or "No page is in the sample."
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """Summary of an assessment. `titles` are those of the first pages; `examined` pages have automatic results."""
 
     assessment: AssessmentJson

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from django.db.models import Q, Sum
+from msgspec import Struct
 
 from sites.assessments.documents.disputes import criteria_with_disputes
 from sites.assessments.loading import criteria_rows, outdated_counts
@@ -28,8 +28,7 @@ COUNT_WORDS = {
 DONE = (Result.PASSED, Result.NOT_APPLICABLE)
 
 
-@dataclass(frozen=True, slots=True)
-class OverviewRow:
+class OverviewRow(Struct, frozen=True):
     """A criterion with its result, the numbers of pages, and what automatic checks say."""
 
     criterion: AssessmentCriterionJson
@@ -72,8 +71,7 @@ class OverviewRow:
         return matches.get(show, True)
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
+class Overview(Struct, frozen=True):
     """Rows of criteria by principle, and all criteria."""
 
     principles: dict[str, list[OverviewRow]]

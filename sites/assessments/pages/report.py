@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from django.contrib.postgres.aggregates import ArrayAgg
 from django.db.models import Case, Count, Q, When, Window
 from django.db.models.functions import Left, RowNumber
+from msgspec import Struct, field
 
 from sites.assessments.documents.disputes import disputes_by_criterion, further_disputes
 from sites.assessments.loading import OUTCOME, among, assessment_json_of, criteria_rows, older_results
@@ -46,8 +46,7 @@ class SamplePage(NamedTuple):
         return self.name or (url.path_and_query if url else self.url)
 
 
-@dataclass(frozen=True, slots=True)
-class AutomaticFailure:
+class AutomaticFailure(Struct, frozen=True):
     """Automatic finding that fails a criterion, with its first pages, and the number of its other pages."""
 
     title: str
@@ -55,8 +54,7 @@ class AutomaticFailure:
     more_pages: int
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """Result with the same texts, which are shortened, on these pages."""
 
     result: Result
@@ -71,8 +69,7 @@ class Note:
         return f"{agreeing(len(self.pages), 'Page', 'Pages')} {', '.join(map(str, self.pages))}"
 
 
-@dataclass(slots=True)
-class ReportRow:
+class ReportRow(Struct):
     criterion: AssessmentCriterionJson
     failures: list[AutomaticFailure] = field(default_factory=list)
     disputes: list[str] = field(default_factory=list)
@@ -80,8 +77,7 @@ class ReportRow:
     omitted: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ConformanceReport:
+class ConformanceReport(Struct, frozen=True):
     document: AssessmentJson
     rows: list[ReportRow]
     sample: Sequence[SamplePage]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypedDict
 
 from django.db.models import Func, JSONField, Q
+from msgspec import Struct
 
 from sites.assessments.loading import OLDER_THAN_PAGE, standard_criteria
 from sites.models import Assessment, AssessmentFinding, AssessmentPage, AssessmentResult
@@ -37,8 +37,7 @@ class Entered(TypedDict):
     remedy: str
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """Why a form for a result was refused. `field` is empty for the whole form."""
 
     text: str
@@ -46,8 +45,7 @@ class Problem:
     is_conflict: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ResultRow:
+class ResultRow(Struct, frozen=True):
     """Row of a criterion's page, of which the heading is the page, or of a page's page, with the criterion."""
 
     page: AssessmentPage
@@ -59,10 +57,10 @@ class ResultRow:
     entered: Entered | None = None
     problem: Problem | None = None
     is_saved: bool = False
-    anchor: str = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "anchor", anchor_of(self.page.number, self.criterion.number))
+    @property
+    def anchor(self) -> str:
+        return anchor_of(self.page.number, self.criterion.number)
 
     @property
     def heading(self) -> str:

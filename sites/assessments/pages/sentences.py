@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from scans.check_catalogue import failure_title
 from sites.models import AssessmentEvent, AssessmentResult
@@ -30,8 +31,7 @@ FIELDS = {
 MAX_LENGTH = 300
 
 
-@dataclass(frozen=True, slots=True)
-class LogLine:
+class LogLine(Struct, frozen=True):
     """Line of the log: who, what as a sentence, and the texts before and after by name."""
 
     event: AssessmentEvent

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import urlencode
+
+from msgspec import Struct
 
 from scans.models import Scan, path_of, report_path
 from sites.audits.findings import ListedFinding, by_priority, critical_findings_by_priority, listed
@@ -46,16 +47,14 @@ class Place(NamedTuple):
     is_muted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class FindingLink:
+class FindingLink(Struct, frozen=True):
     """Link to a finding of another type that reports the same fact."""
 
     label: str
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """View model for a failed or warned check of an audit.
 
     `points` is the gain in the type's score if the finding is fixed on all pages, `later` the gain if no cap applied.
@@ -125,8 +124,7 @@ class Finding:
         return f"On {affected}" + (f", {self.places_total:,} different places" if self.places_total > 1 else "")
 
 
-@dataclass(frozen=True, slots=True)
-class FindingLists:
+class FindingLists(Struct, frozen=True):
     """Findings on the page of an audit, sorted by priority.
 
     `rows` are not muted. `muted` are the first MAX_MUTED_FINDINGS findings that are muted on all pages.

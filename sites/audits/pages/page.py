@@ -6,13 +6,13 @@ Every list is bounded and uses an index.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.db.models import F, Q
 from django.urls import reverse
+from msgspec import Struct
 
 from accounts import access
 from accounts.models import Membership
@@ -36,8 +36,7 @@ LABELS = dict(Scan.Type.choices)
 NOT_RUN_NOTE = "Could not run"
 
 
-@dataclass(frozen=True, slots=True)
-class Gauge:
+class Gauge(Struct, frozen=True):
     """Score gauge of a scan type.
 
     `query` selects the type, and `note` explains a missing score.
@@ -52,8 +51,7 @@ class Gauge:
     is_current: bool
 
 
-@dataclass(frozen=True, slots=True)
-class TypeReport:
+class TypeReport(Struct, frozen=True):
     """Scan of one type in a one-page audit.
 
     `page` is None if there is no report.
@@ -89,8 +87,7 @@ class PageRow(NamedTuple):
     grades: tuple[PageGrade | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PaginatedRows:
+class PaginatedRows(Struct, frozen=True):
     """Rows of one page of a paginated list.
 
     `previous` and `next` are query strings, or None at the list's ends.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from django.urls import reverse
+from msgspec import Struct
 
 from accounts import access
 from reports.page.since import NamedFindings, name_first, previous_report_time
@@ -64,8 +64,7 @@ class Rules(NamedTuple):
     used_browser: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreChange:
+class ScoreChange(Struct, frozen=True):
     label: str
     before: int
     after: int
@@ -75,16 +74,14 @@ class ScoreChange:
         return self.after > self.before
 
 
-@dataclass(frozen=True, slots=True)
-class NamedFinding:
+class NamedFinding(Struct, frozen=True):
     """Title of a finding, and the link to it, which is empty for a fixed finding."""
 
     title: str
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class AuditComparison:
+class AuditComparison(Struct, frozen=True):
     """Changed scores and fixed, remaining and new findings since the previous audit at `url`.
 
     `not_compared` are types with another catalogue version, or of which only one scan used a browser. If that is true

@@ -6,9 +6,9 @@ Names, sentences and titles come from strangers' pages, so templates escape them
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from django.urls import reverse
+from msgspec import Struct
 
 from scans.models import Scan, path_of, report_path
 from sites.audits.pages.since import AuditComparison, NamedFinding
@@ -26,8 +26,7 @@ STATUSES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class StepPicture:
+class StepPicture(Struct, frozen=True):
     """Address of the picture of the screen after a step, and its size in pixels."""
 
     url: str
@@ -35,8 +34,7 @@ class StepPicture:
     height: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class StateGrade:
+class StateGrade(Struct, frozen=True):
     """Result of a scan type in a state. `before` is the score in the previous run, None if unchanged or unknown."""
 
     label: str
@@ -50,8 +48,7 @@ class StateGrade:
         return self.score is not None and self.before is not None and self.score > self.before
 
 
-@dataclass(frozen=True, slots=True)
-class StateCard:
+class StateCard(Struct, frozen=True):
     """State of a journey with its grades and the findings that the previous run did not have.
 
     `step` is the number of the step after which the state was judged, from 1, or None if unknown.
@@ -67,8 +64,7 @@ class StateCard:
     problem: str
 
 
-@dataclass(frozen=True, slots=True)
-class StepCard:
+class StepCard(Struct, frozen=True):
     """Step of a run. `states` are the names of the states that were judged after it."""
 
     number: int
@@ -88,8 +84,7 @@ class StepCard:
         return self.status == STATUSES[JourneyStep.Status.FAILED][0]
 
 
-@dataclass(frozen=True, slots=True)
-class Storyboard:
+class Storyboard(Struct, frozen=True):
     """Run of a journey. Both lists are empty before its end."""
 
     states: Sequence[StateCard]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import replace
 
 from cryptography.fernet import InvalidToken
+from msgspec.structs import replace
 
 from accounts.models import Membership
 from infrastructure import encryption

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from django import forms
+from msgspec import Struct
+from msgspec.structs import replace
 
 from accounts.drafts import SECRET_PREFIX
 from infrastructure.api.inputs import checked
@@ -42,8 +43,7 @@ RULES = (
 STATE, SECRET, FORGET = "state-", SECRET_PREFIX, "forget-"
 
 
-@dataclass(frozen=True, slots=True)
-class StepRow:
+class StepRow(Struct, frozen=True):
     """Step in words with the field for the name of the state after it.
 
     `line` is the line in the text that was sent. `others` are names of further states of the same page.
@@ -56,8 +56,7 @@ class StepRow:
     others: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class SecretRow:
+class SecretRow(Struct, frozen=True):
     """Field for the value of a secret.
 
     `origin` is "stored", "read" if the value was in the steps, or empty without a value.
@@ -69,8 +68,7 @@ class SecretRow:
     origin: str
 
 
-@dataclass(frozen=True, slots=True)
-class _StepWithStates:
+class _StepWithStates(Struct, frozen=True):
     number: int
     step: Step
     states: tuple[Judge, ...]

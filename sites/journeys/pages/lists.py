@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
+from msgspec import Struct
 
 from accounts import access
 from infrastructure.web import keyset
@@ -23,8 +23,7 @@ TONES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TypeResult:
+class TypeResult(Struct, frozen=True):
     """Score of a scan type in a run. The score is None if the type judged no state."""
 
     label: str
@@ -32,8 +31,7 @@ class TypeResult:
     grade: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class RunRow:
+class RunRow(Struct, frozen=True):
     """Run of a journey. `cells` has an item for each scan type, which is None if the type was not requested."""
 
     audit: Audit
@@ -51,8 +49,7 @@ class RunRow:
         return self.audit.pages_done
 
 
-@dataclass(frozen=True, slots=True)
-class JourneyRow:
+class JourneyRow(Struct, frozen=True):
     """Journey with its latest run, and the latest one that has ended, if there are any."""
 
     journey: Journey
@@ -61,8 +58,7 @@ class JourneyRow:
     missing_secrets: int
 
 
-@dataclass(frozen=True, slots=True)
-class JourneyList:
+class JourneyList(Struct, frozen=True):
     """Page of the list of journeys. `used` counts the journeys that share the plan's limit."""
 
     rows: list[JourneyRow]
@@ -78,8 +74,7 @@ class JourneyList:
         return self.used >= self.most
 
 
-@dataclass(frozen=True, slots=True)
-class RunList:
+class RunList(Struct, frozen=True):
     """Page of the runs of a journey, newest first."""
 
     rows: list[RunRow]

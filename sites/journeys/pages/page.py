@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from sites.models import Journey
 from website_scan.journeys.journey import Journey as Steps
@@ -11,8 +12,7 @@ from website_scan.journeys.journey import Judge, StateRule
 from website_scan.journeys.words import step_in_words
 
 
-@dataclass(frozen=True, slots=True)
-class StepLine:
+class StepLine(Struct, frozen=True):
     """Step in words. `states` are the names of the states that are judged after it.
 
     Steps that only judge have numbers, too, as in the sentences of failed runs.
@@ -23,8 +23,7 @@ class StepLine:
     states: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class SecretState:
+class SecretState(Struct, frozen=True):
     """Name of a secret in the steps, and whether it has a value."""
 
     name: str

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, QueryDict
+from msgspec import Struct
 
 from infrastructure.web.forms import AddressField, RefusalForm
 from scans.policy import scan_policy
@@ -35,8 +35,7 @@ LINES_AROUND, MAX_LINE = 2, 160
 TYPED_VALUE = re.compile(r'("value"\s*:\s*)"(?:[^"\\]|\\.)*"?')
 
 
-@dataclass(frozen=True, slots=True)
-class SourceLine:
+class SourceLine(Struct, frozen=True):
     """Line of the text that was sent. `problem` says why it is refused."""
 
     number: int
@@ -44,8 +43,7 @@ class SourceLine:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """What was read: the journey, and the text in the short form without typed passwords, if it was text."""
 
     read: ReadJourney

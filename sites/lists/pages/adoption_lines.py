@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from django.http import QueryDict
+from msgspec import Struct
 
 from accounts import access
 from infrastructure.web import charts
@@ -19,8 +19,7 @@ MAX_LISTS = 50
 LIST, TAG = "list:", "tag:"
 
 
-@dataclass(frozen=True, slots=True)
-class AdoptionLine:
+class AdoptionLine(Struct, frozen=True):
     """Line of the chart for the sites of a list, or for its sites with one tag.
 
     `points` are not empty and begin with the oldest.
@@ -40,8 +39,7 @@ class AdoptionLine:
         return self.points[-1]
 
 
-@dataclass(frozen=True, slots=True)
-class AdoptionLines:
+class AdoptionLines(Struct, frozen=True):
     """Lines of one chart.
 
     Lists and tags without numbers have no line. `choices` are the values and names that can be added.

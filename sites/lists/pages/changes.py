@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models.fields.json import KeyTransform
+from msgspec import Struct
 
 from infrastructure.web import charts
 from scans.check_catalogue import check_name
@@ -28,8 +28,7 @@ LABELS = dict(Scan.Type.choices)
 DEFAULT_CHECKS = ("http-to-https-redirect", "hsts", "csp-present", "image-alt", "title")
 
 
-@dataclass(frozen=True, slots=True)
-class AdoptionPoint:
+class AdoptionPoint(Struct, frozen=True):
     """Adoption of a check in one snapshot.
 
     `passed` of `of` sites passed. The chart displays the percentage, `score`.
@@ -51,8 +50,7 @@ class AdoptionPoint:
         return self.run.started_at
 
 
-@dataclass(frozen=True, slots=True)
-class TagAdoption:
+class TagAdoption(Struct, frozen=True):
     tag: str
     passed: int
     of: int
@@ -62,8 +60,7 @@ class TagAdoption:
         return percent(self.passed, self.of)
 
 
-@dataclass(frozen=True, slots=True)
-class AdoptionPage:
+class AdoptionPage(Struct, frozen=True):
     """View model for a check's adoption page.
 
     `points` begin with the newest snapshot, which `sentence` describes.
@@ -84,8 +81,7 @@ class AdoptionPage:
         return self.points[0].score - self.points[-1].score if self.points else 0
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedRow:
+class ChangedRow(Struct, frozen=True):
     """Site with changed scores.
 
     It has the mean change, and the scores before and after by type label.
@@ -97,8 +93,7 @@ class ChangedRow:
     pairs: list[tuple[str, ScorePair]]
 
 
-@dataclass(frozen=True, slots=True)
-class TypePair:
+class TypePair(Struct, frozen=True):
     label: str
     before: tuple[int | None, str]
     after: tuple[int | None, str]
@@ -109,8 +104,7 @@ class TypePair:
         return None if before is None or after is None else after - before
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     run: ListRun
     other: ListRun
     found: Difference

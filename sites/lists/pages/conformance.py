@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from reports.page.conformance import ConformanceQuery, CriteriaChoices, downloads, result_counts
 from scans.check_catalogue import failure_title
@@ -39,8 +40,7 @@ class CheckLine(NamedTuple):
     warned: int
 
 
-@dataclass(frozen=True, slots=True)
-class ListCriterionRow:
+class ListCriterionRow(Struct, frozen=True):
     """Row of the table of criteria. `percent` is the percentage of sites that fail."""
 
     row: ListCriterion
@@ -56,8 +56,7 @@ class ListCriterionRow:
         return (self.row["sites_failed"] or self.row["sites_to_review"]) - len(self.sites)
 
 
-@dataclass(frozen=True, slots=True)
-class ListConformancePage(CriteriaChoices):
+class ListConformancePage(CriteriaChoices, frozen=True):
     """Template context of the page. `tags` can be chosen, and `tag` is empty for all sites."""
 
     conformance: ListConformance

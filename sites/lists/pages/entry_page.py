@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from infrastructure.web import charts
 from scans.models import Scan
@@ -18,8 +19,7 @@ LABELS = dict(Scan.Type.choices)
 STATUSES = {"partial": "Judged in part", "failed": "Not reached", "left_out": "Not judged"}
 
 
-@dataclass(frozen=True, slots=True)
-class TypeHistory:
+class TypeHistory(Struct, frozen=True):
     """Latest score of a scan type with a small chart of all scores.
 
     `spark` is None if there is only one score.
@@ -31,8 +31,7 @@ class TypeHistory:
     spark: charts.Spark | None
 
 
-@dataclass(frozen=True, slots=True)
-class ResultRow:
+class ResultRow(Struct, frozen=True):
     """Result of a scan of the site.
 
     `snapshot_id` is empty for scans outside runs. `report` is empty if the report has expired.
@@ -45,8 +44,7 @@ class ResultRow:
     snapshot_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class EntryHistory:
+class EntryHistory(Struct, frozen=True):
     rows: Sequence[ResultRow]
     types: Sequence[TypeHistory]
     labels: Sequence[str]

@@ -6,11 +6,11 @@ The preview's form has the signed sites in a hidden field, so that the import ma
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from django.core import signing
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
+from msgspec import Struct
 
 from scans.policy import scan_policy
 from sites.lists import upload_workbooks
@@ -39,8 +39,7 @@ class ImportTooLarge(Exception):
     """
 
 
-@dataclass(frozen=True, slots=True)
-class ImportInput:
+class ImportInput(Struct, frozen=True):
     """Input of the import form.
 
     `text` refills the form after an error. It is empty if the input is too long.
@@ -58,8 +57,7 @@ class ImportInput:
         return self.data.decode("utf-8", "replace") if len(self.data) <= limit else ""
 
 
-@dataclass(frozen=True, slots=True)
-class PreviewRow:
+class PreviewRow(Struct, frozen=True):
     """Preview of the change that one line would make.
 
     `kind` is empty if the line changes nothing.
@@ -70,8 +68,7 @@ class PreviewRow:
     has_twin: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
+class Preview(Struct, frozen=True):
     """Preview of an import.
 
     It shows the sites that would be saved, and the lines that would be left out. `carried` is the hidden form field

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from django.contrib import messages
@@ -11,6 +10,7 @@ from django.core.exceptions import BadRequest
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
+from msgspec import Struct
 
 from accounts.authentication import member_caller
 from accounts.identity.freshness import session_suffices
@@ -41,8 +41,7 @@ from website_scan.errors import Refusal
 from website_scan.messages import counted
 
 
-@dataclass(frozen=True, slots=True)
-class Problems:
+class Problems(Struct, frozen=True):
     """Errors of an import, for display.
 
     `lines` are the first invalid lines, and `total` is the number of all invalid lines.

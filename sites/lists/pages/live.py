@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from django.http import QueryDict
+from msgspec import Struct
 
 from sites.lists.entries import annotated_entries
 from sites.lists.pages.runs import RunRow
@@ -15,8 +15,7 @@ from sites.models import SiteList
 from website_scan.ids import is_id
 
 
-@dataclass(frozen=True, slots=True)
-class Live:
+class Live(Struct, frozen=True):
     """Run in progress, if any, and the displayed rows of a list.
 
     `changed` are the rows that the page still shows in an older state.

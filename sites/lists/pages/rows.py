@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from django.db.models import Count, Q, Sum
+from msgspec import Struct
 
 from accounts import access, usage
 from accounts.models import Organization
@@ -22,8 +22,7 @@ LISTS_PER_PAGE = 20
 LABELS = dict(Scan.Type.choices)
 
 
-@dataclass(frozen=True, slots=True)
-class TypeMean:
+class TypeMean(Struct, frozen=True):
     """Mean score of a scan type over the sites of a run.
 
     The score is None and the grade is empty if no site was judged.
@@ -34,8 +33,7 @@ class TypeMean:
     grade: str
 
 
-@dataclass(frozen=True, slots=True)
-class ListRow:
+class ListRow(Struct, frozen=True):
     """List with its latest run and the mean scores of its latest snapshot.
 
     Means of cancelled and failed runs are not displayed, because these runs did not judge all sites.
@@ -52,8 +50,7 @@ class ListRow:
         return self.run is not None and not self.run.has_ended
 
 
-@dataclass(frozen=True, slots=True)
-class Capacity:
+class Capacity(Struct, frozen=True):
     """Used and allowed numbers of lists and sites.
 
     All organizations that share the limits of a plan are counted together.
@@ -73,8 +70,7 @@ class Capacity:
         return max(0, self.max_entries - self.entries)
 
 
-@dataclass(frozen=True, slots=True)
-class ListPage:
+class ListPage(Struct, frozen=True):
     rows: list[ListRow]
     page: keyset.LinkedPage[SiteList, keyset.Moment]
     text: str

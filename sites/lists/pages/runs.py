@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from infrastructure.web import keyset
 from scans.models import Scan
@@ -16,8 +17,7 @@ from sites.models import ListCount, ListRun, SiteList
 RUNS_PER_PAGE = 25
 
 
-@dataclass(frozen=True, slots=True)
-class RunRow:
+class RunRow(Struct, frozen=True):
     """Run of a list with its state. Only finished runs have mean scores."""
 
     run: ListRun
@@ -57,8 +57,7 @@ class RunRow:
         return is_kept(self.run)
 
 
-@dataclass(frozen=True, slots=True)
-class RunPage:
+class RunPage(Struct, frozen=True):
     """Page of a list's runs.
 
     `labels` are the names of the list's scan types.

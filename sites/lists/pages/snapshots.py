@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from django.db.models import Q, Value
 from django.db.models.functions import Substr
+from msgspec import Struct
 
 from infrastructure.web import keyset
 from scans.check_catalogue import CheckEntry, entries, failure_title
@@ -25,8 +25,7 @@ LABELS = dict(Scan.Type.choices)
 BAR_WIDTH = 600
 
 
-@dataclass(frozen=True, slots=True)
-class GradeSegment:
+class GradeSegment(Struct, frozen=True):
     """Segment of the grade bar with its number of sites."""
 
     grade: str
@@ -36,8 +35,7 @@ class GradeSegment:
     width: float
 
 
-@dataclass(frozen=True, slots=True)
-class TypePanel:
+class TypePanel(Struct, frozen=True):
     """Statistics of a scan type.
 
     `grade` is that of the mean score. It is empty if no site was judged.
@@ -49,8 +47,7 @@ class TypePanel:
     parts: tuple[GradeSegment, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FailedCheck:
+class FailedCheck(Struct, frozen=True):
     """Check that fails or warns on sites of a snapshot, with its explanation and fix."""
 
     figures: CheckFigures
@@ -71,16 +68,14 @@ class FailedCheck:
         return round(100 * self.figures["failed"] / (self.figures["of"] or 1), 1)
 
 
-@dataclass(frozen=True, slots=True)
-class TagRow:
+class TagRow(Struct, frozen=True):
     tag: str
     sites: int
     judged: int
     cells: tuple[TypePanel, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SnapshotPage:
+class SnapshotPage(Struct, frozen=True):
     found: Summary
     panels: tuple[TypePanel, ...]
     checks: tuple[FailedCheck, ...]
@@ -91,8 +86,7 @@ class SnapshotPage:
     type: str
 
 
-@dataclass(frozen=True, slots=True)
-class SiteWithFailure:
+class SiteWithFailure(Struct, frozen=True):
     """Site of a snapshot that fails a check.
 
     `report` is the URL of its report. It is empty if the report has expired.
@@ -108,8 +102,7 @@ class SiteWithFailure:
     report: str
 
 
-@dataclass(frozen=True, slots=True)
-class SitesWithFailure:
+class SitesWithFailure(Struct, frozen=True):
     check: FailedCheck
     rows: list[SiteWithFailure]
     status: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from accounts.usage import Quota
 from sites.models import ListEntry, ListRun, SiteList
@@ -11,8 +12,7 @@ from sites.models.site_list import ListInterval
 from website_scan.messages import agreeing, counted
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """State of a run or an entry for display, with a color and an optional explanation."""
 
     name: str
@@ -20,8 +20,7 @@ class State:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """Number of scans that the runs of a list cost, and the month's quota.
 
     `interval` is the interval of the list's schedule.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from datetime import datetime
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from msgspec import Struct
 
 from accounts import access
 from infrastructure.api.errors import InvalidParams
@@ -35,7 +35,7 @@ TAGS = """
     ) AS tags ORDER BY tag LIMIT 500
 """
 # Names of the filters in the query string, as in the API.
-FILTERS = tuple(field.name for field in fields(EntryFilter))
+FILTERS = EntryFilter.__struct_fields__
 # Labels of the columns of facts that can be added to the table, by name of the fact.
 FACT_COLUMNS: Mapping[str, str] = {"status": "Status", "hsts": "HSTS", "generator": "Generator", "language": "Language"}
 # Filters that are always displayed; the others are in “More filters”.
@@ -43,8 +43,7 @@ MAIN_FILTERS = frozenset({"text", "tag", "check"})
 DEFAULT_SORT = "url"
 
 
-@dataclass(frozen=True, slots=True)
-class MeanScore:
+class MeanScore(Struct, frozen=True):
     """Mean of a site's scores in one result, as a point of a sparkline.
 
     It has neither a date nor a catalogue version.
@@ -56,8 +55,7 @@ class MeanScore:
     catalogue_version: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TypeCell:
+class TypeCell(Struct, frozen=True):
     """Latest score of a scan type and its change.
 
     `score` is None without a score. `url` leads to the report and is empty if the report has expired.
@@ -71,16 +69,14 @@ class TypeCell:
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class CheckChoice:
+class CheckChoice(Struct, frozen=True):
     """Check that a filter offers."""
 
     id: str
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class SiteRow:
+class SiteRow(Struct, frozen=True):
     entry: ListEntry
     path: str
     cells: tuple[TypeCell, ...]
@@ -102,8 +98,7 @@ class SiteRow:
         return f"{self.entry.host}{self.path}"
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """Table column with a link that sorts the table by it.
 
     `direction` is empty if the table is sorted by another column.
@@ -114,8 +109,7 @@ class Column:
     direction: str
 
 
-@dataclass(frozen=True, slots=True)
-class SiteTable:
+class SiteTable(Struct, frozen=True):
     """Page of the table of sites with its filters, links and columns.
 
     `facts` are names of additional columns. `total` is None if the matching sites were not counted.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
+
+from msgspec import Struct
 
 from infrastructure.web import charts
 from scans.check_catalogue import check_name
@@ -17,8 +18,7 @@ from sites.models.site_list import StoredTarget
 LABELS = dict(Scan.Type.choices)
 
 
-@dataclass(frozen=True, slots=True)
-class TargetChart:
+class TargetChart(Struct, frozen=True):
     """Coordinates for the chart of a target.
 
     It shows the line so far, the dashed projection and the height of the target.
@@ -31,8 +31,7 @@ class TargetChart:
     goal_y: float
 
 
-@dataclass(frozen=True, slots=True)
-class TargetRow:
+class TargetRow(Struct, frozen=True):
     """Target with its state.
 
     `number` is its position in the list's targets, from 0.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from accounts import access
 from sites.monitors.pages.lists import Change, changes_of
@@ -26,8 +27,7 @@ LATEST_CHANGES = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class News:
+class News(Struct, frozen=True):
     """Monitor in the overview with its latest changes."""
 
     id: str
@@ -36,8 +36,7 @@ class News:
     changes: tuple[Change, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LatestChanges:
+class LatestChanges(Struct, frozen=True):
     """Latest changes that monitors reported, for the worse and for the better, and whether there are more."""
 
     worse: list[News]

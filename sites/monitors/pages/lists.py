@@ -5,11 +5,11 @@ from __future__ import annotations
 import calendar
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.utils.text import capfirst
+from msgspec import Struct
 
 from accounts import access
 from accounts.models import Interval
@@ -62,8 +62,7 @@ CHANGES: Mapping[NewsList, tuple[str, str]] = {
 COLUMNS = {"name": "Monitor", "state": "Site", "scanned": "Last run"}
 
 
-@dataclass(frozen=True, slots=True)
-class RunScore:
+class RunScore(Struct, frozen=True):
     """Point of a chart for a type's score in a run.
 
     Points with different catalogue versions are not connected.
@@ -75,8 +74,7 @@ class RunScore:
     catalogue_version: str
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """State of a monitor for display, with its reason and color."""
 
     value: str
@@ -85,8 +83,7 @@ class State:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TypeLine:
+class TypeLine(Struct, frozen=True):
     """Last confirmed score of a scan type (None without a score) with a sparkline of recent scores."""
 
     type: str
@@ -96,8 +93,7 @@ class TypeLine:
     spark: charts.Spark | None
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """Number of changes of one kind, such as "2 new"."""
 
     number: int
@@ -105,8 +101,7 @@ class Change:
     tone: str
 
 
-@dataclass(frozen=True, slots=True)
-class MonitorRow:
+class MonitorRow(Struct, frozen=True):
     """Monitor with its own state, and the marks of its site, which are empty before the site's first scan."""
 
     monitor: Monitor
@@ -128,8 +123,7 @@ class MonitorRow:
         return [lines.get(type) for type in Scan.Type.values]
 
 
-@dataclass(frozen=True, slots=True)
-class MonitorPage:
+class MonitorPage(Struct, frozen=True):
     """Page of the table of monitors, with its filters and columns. Unused filters are absent.
 
     `matching` is the number of monitors that match the filters, on all pages, and `used` the number without filters.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import urlencode
 
 from django.db.models import QuerySet
 from django.urls import reverse
+from msgspec import Struct
 
 from accounts import access
 from infrastructure.web import charts, keyset
@@ -31,8 +31,7 @@ HEADINGS: Mapping[Direction, str] = {"new": "New", "worse": "Worse", "fixed": "F
 SEVERITY_TONES = {"critical": "bad", "high": "bad", "medium": "warn", "low": ""}
 
 
-@dataclass(frozen=True, slots=True)
-class TypeTrend:
+class TypeTrend(Struct, frozen=True):
     """Last confirmed score of a scan type (None without a score) with its history."""
 
     type: str
@@ -56,16 +55,14 @@ class TypeTrend:
         return WeekChange(before.created_at, newest.score - before.score) if before else None
 
 
-@dataclass(frozen=True, slots=True)
-class WeekChange:
+class WeekChange(Struct, frozen=True):
     """Change of a score since a run about a week earlier."""
 
     since: datetime
     points: int
 
 
-@dataclass(frozen=True, slots=True)
-class RunGrade:
+class RunGrade(Struct, frozen=True):
     """Score of a scan type in a run.
 
     `before` is the previous score, None if unchanged or unknown. `url` is the URL of the report, `compare_url` of its
@@ -84,8 +81,7 @@ class RunGrade:
         return self.before is not None and self.score > self.before
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedPage:
+class ChangedPage(Struct, frozen=True):
     """Page with a changed finding, with links to its reports and their comparison.
 
     A link is empty if a report has expired. `name` is its path, or the name of the state of a journey.
@@ -97,8 +93,7 @@ class ChangedPage:
     compare_url: str
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedFinding:
+class ChangedFinding(Struct, frozen=True):
     label: str
     title: str
     said: str
@@ -108,8 +103,7 @@ class ChangedFinding:
     more_pages: int
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeList:
+class ChangeList(Struct, frozen=True):
     """Findings with one kind of change.
 
     `more` is the number of findings that are not displayed.
@@ -121,8 +115,7 @@ class ChangeList:
     more: int
 
 
-@dataclass(frozen=True, slots=True)
-class RunRow:
+class RunRow(Struct, frozen=True):
     """Run in the timeline of a monitor.
 
     `text` is its progress or error, `url` the URL of its audit. `is_of_earlier_audit` means that the audit was not
@@ -147,8 +140,7 @@ class RunRow:
     is_told: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(Struct, frozen=True):
     rows: list[RunRow]
     previous: str | None
     next: str | None

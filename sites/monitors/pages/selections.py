@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from django.http import QueryDict
+from msgspec import Struct
 
 from accounts import access
 from accounts.authentication import Caller
@@ -39,8 +39,7 @@ NOTHING: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """Selected monitors: those with a checked box, or all that match the filters of the table (`is_all`).
 
     `back` is the query string of the table.

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from infrastructure.web.charts import TREND_HEIGHT, TREND_WIDTH, spark, trend
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(Struct, frozen=True):
     score: int
     created_at: datetime
     grade: str = "C"

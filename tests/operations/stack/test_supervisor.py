@@ -12,10 +12,10 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from operations.stack.management.commands.up import programs
 from operations.stack.supervisor import STOP_TIMEOUT_S, Program, Supervisor

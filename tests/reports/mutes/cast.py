@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from accounts.authentication import Caller, member_caller
 from accounts.models import Membership

@@ -5,12 +5,12 @@ They cover the effect of mutes on scores, SARIF and diffs.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
+from msgspec.structs import replace
 
 from accounts.models import ActivityEvent
 from reports.exported import KINDS

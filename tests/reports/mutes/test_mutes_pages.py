@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from django.test import Client
 from django.utils import timezone
+from msgspec.structs import replace
 
 from accounts.models import ActivityEvent, Membership
 from reports.models import Mute, Report

@@ -5,9 +5,8 @@ The filters must agree with static/js/findings.js.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from scans.visits.claims import claim_scan, finish_scan
 from tests.factories import Member, finished_scan, make_result, make_scan

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from typing import Annotated, Any, ClassVar, cast
 
@@ -12,6 +11,8 @@ from django.test import Client
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from accounts.models import Membership, User
 from reports.models import Report
@@ -43,8 +44,7 @@ EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&<b style=color:
 EVIL_URL = "javascript:alert(document.domain)"
 
 
-@dataclass(frozen=True, slots=True)
-class Link(Place):
+class Link(Place, frozen=True):
     """Place of a finding with a text and a URL from the site."""
 
     kind: ClassVar[str] = "link"
@@ -275,7 +275,7 @@ def test_waterfall_shows_each_request_of_the_load(home: Member) -> None:
 
 def stored_load(load: Waterfall) -> StoredWaterfall:
     """Return the waterfall of a page load in the format of stored reports."""
-    return cast("StoredWaterfall", asdict(load))
+    return cast("StoredWaterfall", to_builtins(load))
 
 
 def test_old_waterfall_is_drawn() -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from scans.visits.claims import claim_scan, finish_scan
 from tests.factories import Member, make_result, make_scan

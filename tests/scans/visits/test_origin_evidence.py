@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from random import Random
 
 import pytest
 from django.test import override_settings
+from msgspec import Struct
+from msgspec.structs import replace
 from redis import RedisError
 
 from infrastructure import redis_client
@@ -42,8 +43,7 @@ ORIGIN_PROBES = tuple(probe for probe in probes().values() if probe.applies_to_w
 pytestmark = pytest.mark.usefixtures("db")
 
 
-@dataclass
-class RecordingCache:
+class RecordingCache(Struct):
     """Wrapper of the real cache that records which evidence visits store."""
 
     inner: OriginEvidence

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from django.utils import timezone
+from msgspec.structs import replace
 
 from accounts.authentication import Caller
 from sites.assessments import refreshing, results, services

@@ -5,7 +5,6 @@ They also cover plan changes.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from unittest import mock
@@ -17,6 +16,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kombu.exceptions import OperationalError as BrokerError
+from msgspec.structs import replace
 
 from accounts.closing.services import close_organization
 from accounts.models import MonthlyUsage, Tier

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
 from django.test import override_settings
 from django.utils import timezone
+from msgspec import Struct, field
 
 from accounts import usage
 from scans.browser import _cached_browser, close_browser
@@ -34,8 +34,7 @@ from website_scan.journeys.short_form import read_short_form
 from website_scan.urls import Url
 
 
-@dataclass(frozen=True)
-class Example:
+class Example(Struct, frozen=True):
     """Example journey with its site, secrets, and names of states."""
 
     make: Callable[..., dict[str, Route]]

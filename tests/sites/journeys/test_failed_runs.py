@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
 
 import psutil
 import pytest
 from django.db import connection
 from django.test import override_settings
+from msgspec.structs import replace
 
 from accounts.models import MonthlyUsage
 from infrastructure import encryption

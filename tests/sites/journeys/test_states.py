@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from tempfile import TemporaryFile
 
 import pytest
 from django.test import override_settings
 from django.utils import timezone
+from msgspec.structs import replace
 
 from accounts.models import MonthlyUsage
 from dashboard.sites import page_results, pages_of_site

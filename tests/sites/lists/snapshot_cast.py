@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
+from msgspec import Struct, field
 
 from sites.lists.conformance_counts import SiteConformance, add_site
 from sites.lists.counting import LETTERS
@@ -22,8 +22,7 @@ STATUSES = {letter: status for status, letter in LETTERS.items()}
 CHECKS = ("https-available", "http-to-https-redirect", "hsts", "title")
 
 
-@dataclass(frozen=True)
-class SnapshotSite:
+class SnapshotSite(Struct, frozen=True):
     """Site in a snapshot.
 
     `letters` has a status letter for each check. A site without scores has failed.

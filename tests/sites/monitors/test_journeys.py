@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from django.test import override_settings
 from django.utils import timezone
+from msgspec.structs import replace
 
 from accounts.models import ActivityEvent, Mail, Membership, MonthlyUsage, Tier
 from scans.models import Scan

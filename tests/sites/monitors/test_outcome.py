@@ -6,7 +6,6 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from unittest import mock
@@ -15,6 +14,7 @@ import psycopg
 import pytest
 from django.db import OperationalError, close_old_connections, connection
 from django.utils import timezone
+from msgspec.structs import replace
 
 from infrastructure import queue
 from reports.models import Mute

@@ -6,11 +6,12 @@ A monitor must send exactly the expected ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from ipaddress import ip_network
 from typing import Any
 
 import pytest
+from msgspec import Struct, field
+from msgspec.structs import replace
 from pytest_django import Settings
 
 from accounts.models import Tier
@@ -30,8 +31,7 @@ MONITOR_EVENTS = ["monitor.changed", "monitor.failed", "monitor.recovered"]
 FINE = Revision()
 
 
-@dataclass(frozen=True)
-class MonitoredDay:
+class MonitoredDay(Struct, frozen=True):
     """One day of the monitored page.
 
     `expected_event` summarizes the expected event, if any.

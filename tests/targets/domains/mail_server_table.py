@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from tests.targets.domains.zones import Signing
 from tests.targets.mail_server import Reply
@@ -30,8 +31,7 @@ UNREACHED = {**UNTESTED, "reachable": "n/a", "ipv6": "n/a"}
 ROLLOVER = "TLSA 3 1 1 {key}\nTLSA 2 1 1 {issuer}"
 
 
-@dataclass(frozen=True)
-class Server:
+class Server(Struct, frozen=True):
     """Behaviour of a mail server.
 
     `replies` are those of `MailServer`. `certificate` is one of `CERTIFICATES` in `mail_server_zoo.py`, None for a
@@ -46,8 +46,7 @@ class Server:
     is_silent: bool = False
 
 
-@dataclass(frozen=True)
-class MailDomain:
+class MailDomain(Struct, frozen=True):
     """Domain with its mail servers. `because` is what is special, `rule` the section of an RFC.
 
     The first server is `mx1.` and the domain, and so on. In `records`, `{0}` is the domain. `tlsa` are the TLSA records

@@ -7,9 +7,10 @@ import socket
 import ssl
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from tests.targets.domains.mail_server_table import CAPABILITIES, DOMAINS, MailDomain, Server
 from tests.targets.domains.servers import Dns, zone_file
@@ -25,8 +26,7 @@ DAY = timedelta(days=1)
 NAMES = tuple(f"mx{number}.{domain.name}" for domain in DOMAINS for number in (1, 2))
 
 
-@dataclass
-class MailZoo:
+class MailZoo(Struct):
     """Running mail servers by address. `dialed` are the addresses and ports of connections."""
 
     dns: Dns

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 
 from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from msgspec import Struct, field
 
 from tests.targets.domains.servers import Dns, unsigned_zone
 from tests.targets.domains.table import GOOD, PROVIDERS, WEB
@@ -50,8 +50,7 @@ def dkim_record(bits: int, more: str = "") -> str:
     return f"v=DKIM1; k=rsa; p={base64.b64encode(data).decode()}{more}"
 
 
-@dataclass(frozen=True)
-class MailDomain:
+class MailDomain(Struct, frozen=True):
     """Domain of the mail zoo.
 
     `because` is what is special, `rule` the section of the RFC. In records, `{d}` is the domain. `policy` is the answer

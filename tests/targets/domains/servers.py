@@ -10,7 +10,6 @@ import contextlib
 import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import dns.flags
 import dns.message
@@ -20,6 +19,7 @@ import dns.rdatatype
 import dns.resolver
 import dns.rrset
 import pytest
+from msgspec import Struct, field
 
 from tests.targets.domains.zones import Signing, Zone, make_zone, sign
 from website_scan.net.deadline import before_connect
@@ -167,8 +167,7 @@ class _Claimed(socket.socket):
         return self.claimed
 
 
-@dataclass
-class NameServers:
+class NameServers(Struct):
     """Running name servers. `queries` are those to the resolver, such as `example.com. A`, `asked` those to servers."""
 
     dns: Dns

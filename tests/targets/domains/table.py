@@ -7,10 +7,10 @@ of the first domain, which is perfect.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from dns.dnssectypes import Algorithm
+from msgspec import Struct, field
 
 from tests.targets.domains.servers import Dns, zone_file
 from tests.targets.domains.zones import Nsec3Chain, Signing, make_zone
@@ -62,8 +62,7 @@ PERFECT = {
 UNSIGNED = {"dnssec": "off", "dnssec-algorithms": "n/a"}
 
 
-@dataclass(frozen=True)
-class ZooDomain:
+class ZooDomain(Struct, frozen=True):
     """Domain of the zoo. `because` is what is special, `rule` the RFC's section, and `{0}` in records the domain."""
 
     name: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TypeVar
@@ -19,21 +18,20 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
 from dns.dnssectypes import Algorithm
 from dns.rdtypes.ANY.DNSKEY import DNSKEY
 from dns.rdtypes.ANY.RRSIG import RRSIG
+from msgspec import Struct, field
 
 TTL = 300
 Record = TypeVar("Record", bound=dns.rdata.Rdata)
 PrivateKey = ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey | ed448.Ed448PrivateKey | rsa.RSAPrivateKey
 
 
-@dataclass(frozen=True)
-class Nsec3Chain:
+class Nsec3Chain(Struct, frozen=True):
     iterations: int = 0
     salt: str = ""
     opts_out: bool = False
 
 
-@dataclass(frozen=True)
-class Signing:
+class Signing(Struct, frozen=True):
     """Way in which a zone is signed.
 
     `validity` is the time from now to begin and end of the signatures. `unsigned` and `forged` are types of records
@@ -54,8 +52,7 @@ class Signing:
     declared_algorithm: int | None = None  # Number of an algorithm in all records instead of the real one.
 
 
-@dataclass
-class Zone:
+class Zone(Struct):
     """Zone with its signatures. Names are absolute."""
 
     origin: dns.name.Name

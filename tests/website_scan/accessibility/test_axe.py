@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from tests.website_scan.accessibility.axe_rules import RULES
 from tests.website_scan.accessibility.static import axe_checks, labels

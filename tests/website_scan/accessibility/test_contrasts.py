@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from lxml import html
+from msgspec.structs import replace
 
 from tests.jinja_templates import macro
 from tests.results import stored_finding

@@ -6,9 +6,9 @@ import secrets
 import threading
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 import pytest
+from msgspec import Struct
 
 from tests.targets.server import Answer, Certificate, Request, Site
 from tests.website_scan.net.loopback import NETWORKS
@@ -78,8 +78,7 @@ take('blank', (frame) => {{
 SANDBOXED = "<!doctype html><title>Sandboxed</title><script>fetch('/open?sandboxed')</script>"
 
 
-@dataclass
-class ScannedSite:
+class ScannedSite(Struct):
     site: Site
     other_sites: tuple[Site, ...]
     result: ScanResult

@@ -11,11 +11,12 @@ import struct
 import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tests.targets.server import Answer, Site
 from tests.website_scan.cast import POLICY
@@ -88,8 +89,7 @@ PAGES = {
 }
 
 
-@dataclass(frozen=True)
-class TracedLoad:
+class TracedLoad(Struct, frozen=True):
     load: BrowserLoad
     trace: list[Mapping[str, Any]]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from tests.website_scan.cast import POLICY, page
 from website_scan.browser.evidence import BrowserLoad
@@ -16,8 +16,7 @@ from website_scan.viewing import Viewing
 SCAN_TIME_LIMIT_S = 60.0
 
 
-@dataclass
-class RecordingBrowser:
+class RecordingBrowser(Struct):
     """Fake browser that records its time limits."""
 
     network: Network

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tests.website_scan.cast import target
 from website_scan import catalogue
@@ -34,13 +35,11 @@ LOAD = BrowserLoad("Chromium 150", EMPTY_LOAD, first_screen=PagePicture(b"RIFF",
 LOAD_WITH_LAYOUT = replace(LOAD, layout=Layout("<p>Text", {}, (), (), Viewport(412, 823, 1.75)))
 
 
-@dataclass(frozen=True)
-class Product:
+class Product(Struct, frozen=True):
     value: str
 
 
-@dataclass
-class FakeBrowser:
+class FakeBrowser(Struct):
     browser_load: BrowserLoad | None = LOAD
 
     def start(self, limit_s: float) -> None: ...

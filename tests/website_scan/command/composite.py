@@ -10,11 +10,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
+from msgspec import Struct, field
 
 REFERENCE = r"(?:inputs|steps|runner)\.[\w.-]+"
 FAKED_OUTPUTS: Mapping[str, Mapping[str, str]] = {
@@ -26,8 +26,7 @@ INHERITED = re.compile("HOME$|PATH$|PIP_|UV_|SSL_CERT")
 TIMEOUT_S = 280
 
 
-@dataclass(frozen=True, slots=True)
-class RunResult:
+class RunResult(Struct, frozen=True):
     """Exit status, outputs, job summary and log of a run."""
 
     status: int

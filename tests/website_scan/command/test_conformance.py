@@ -6,10 +6,10 @@ import json
 import re
 import subprocess
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from rdflib import RDF, Graph, Namespace, URIRef
 
 from tests.command_line import run_here

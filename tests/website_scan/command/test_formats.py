@@ -8,7 +8,6 @@ import itertools
 import json
 import re
 import unicodedata
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -16,6 +15,7 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 from lxml import etree
+from msgspec.structs import replace
 from selectolax.lexbor import LexborHTMLParser
 
 from tests.generated import description

@@ -6,12 +6,12 @@ It must send no requests and log nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
+from msgspec.structs import replace
 from playwright.sync_api import Browser
 
 from tests.e2e.pages import Window

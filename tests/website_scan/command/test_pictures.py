@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from msgspec import Struct, field
 
 from tests.command_line import run_here
 from tests.targets.server import Answer, Site
@@ -16,8 +16,7 @@ from website_scan.command import local
 PAGE = Answer("<!doctype html><html lang=en><title>Tea</title><h1>Tea</h1>", headers={"Content-Type": "text/html"})
 
 
-@dataclass
-class RecordingBrowser:
+class RecordingBrowser(Struct):
     """Browser that records its visits and loads no page."""
 
     visits: list[Visit] = field(default_factory=list)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.website_scan.command.reports import check_result, judged_report
 from website_scan.command.baseline import baseline_text, read_baseline
@@ -25,7 +25,7 @@ def state_report(page: ReportedPage, *checks: str, type: ScanType = ScanType.SEC
     """Return a report of a state in which these checks have failed."""
     report = judged_report(*map(check_result, checks or ("hsts",)), url=page.url, type=type)
     state = {"journey": page.journey, "name": page.state, "step": 1}
-    return replace(report, export={**report.export, "state": state})  # type: ignore[typeddict-item]
+    return replace(report, export={**report.export, "state": state})
 
 
 @pytest.mark.parametrize(

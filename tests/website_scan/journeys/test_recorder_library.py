@@ -9,10 +9,10 @@ import ast
 import json
 import re
 import subprocess
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests import npm
 from tests.website_scan.journeys.recorded import CLICK, NAVIGATE, SELECTORS, VIEWPORT

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 import website_scan
 from tests.website_scan.command.reports import check_result, failed_scan, judged_report

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tests.targets.server import Site
 from tests.website_scan.net.loopback import NETWORKS
@@ -36,8 +37,7 @@ LIMITS = Limits(
 Remove = Callable[[pytest.MonkeyPatch], None]
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """Rule of the network guard.
 
     `harm` attempts an attack and returns True on success. `remove` disables the rule.

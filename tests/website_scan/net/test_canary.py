@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
 import pytest_django
+from msgspec import Struct
 
 from scans.models import Scan
 from scans.tasks import run_scan
@@ -61,8 +61,7 @@ HOSTS = (
 )  # fmt: skip
 
 
-@dataclass
-class World:
+class World(Struct):
     site: Site
     canary: Canary
 

@@ -95,14 +95,14 @@ def test_alias_by_dname_needs_no_signature(monkeypatch: pytest.MonkeyPatch) -> N
     zone = zones.zones[name("shop.com.")]
     alias = dns.rrset.from_text("x.old.shop.com.", 300, "IN", "CNAME", "x.new.shop.com.")
     zone.rrsets[alias.name, alias.rdtype] = alias
-    original = zone.with_signature
+    original = Zone.with_signature
 
-    def with_dname(rrset: RRset, owner: dns.name.Name | None = None) -> list[RRset]:
-        found = original(rrset, owner)
+    def with_dname(self: Zone, rrset: RRset, owner: dns.name.Name | None = None) -> list[RRset]:
+        found = original(self, rrset, owner)
         dname = zone.rrsets[name("old.shop.com."), dns.rdatatype.DNAME]
-        return [*original(dname), *found] if rrset is alias else found
+        return [*original(zone, dname), *found] if rrset is alias else found
 
-    monkeypatch.setattr(zone, "with_signature", with_dname)
+    monkeypatch.setattr(Zone, "with_signature", with_dname)
     with running_name_servers(zones, {}, monkeypatch), network(zones) as net:
         answer = net.dns.signed_records("x.old.shop.com", "A", "shop.com", NOW)
     assert (answer.security, answer.records) == (Security.SECURE, ("93.184.215.14",))

@@ -13,7 +13,6 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from ipaddress import IPv6Address, IPv6Network, ip_address
 from types import SimpleNamespace
 from typing import Any
@@ -24,6 +23,7 @@ import dns.rcode
 import dns.resolver
 import psutil
 import pytest
+from msgspec.structs import replace
 
 from tests.targets.name_server import failing, name_server, records
 from tests.targets.server import Answer, Request, Site

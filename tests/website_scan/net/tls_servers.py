@@ -10,7 +10,6 @@ import ssl
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -18,6 +17,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsageOID, NameOID
+from msgspec import Struct
 
 from website_scan.net.tls.ciphers import TlsVersion
 
@@ -25,8 +25,7 @@ LOOPBACK = "127.0.0.1"
 DAY = datetime.timedelta(days=1)
 
 
-@dataclass(frozen=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """Certificate with its private key.
 
     An authority's certificate can issue others.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from tests.website_scan.cast import document, page
 from website_scan.net.http.response import Headers

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 
 from tests.website_scan.browser.loads import DOCUMENT, HERE, load, request
 from tests.website_scan.cast import message, page, verdict

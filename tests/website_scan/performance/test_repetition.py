@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.website_scan.browser.loads import document_request, largest_paint, load, request
 from website_scan.browser.evidence import LayoutShift, Load, MainThread, Progress, Task

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.website_scan.browser.loads import HERE, document_request, request
 from website_scan.browser.evidence import Evaluation, LoadedRequest, MainThread, Task

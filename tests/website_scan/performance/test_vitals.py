@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.website_scan.browser.loads import HERE, document_request, largest_paint, load, request, visit
 from tests.website_scan.cast import body as with_body

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import html
+from msgspec.structs import replace
 
 from tests.jinja_templates import macro
 from tests.results import Named, check_of, elements, stored
@@ -27,8 +27,7 @@ from website_scan.score_basis import FixStep
 from website_scan.security.checks.csp import PolicyRow
 
 
-@dataclass(frozen=True, slots=True)
-class Blocking(Place):
+class Blocking(Place, frozen=True):
     """Example place with a file and an element."""
 
     kind: ClassVar[str] = "blocking"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import date
 
 import pytest
+from msgspec.structs import replace
 
 from website_scan.report.developer_text import MAX_FINDINGS, WIDTH, DeveloperFinding, DeveloperText
 

@@ -6,11 +6,11 @@ import gzip
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import jsonschema
 import pytest
+from msgspec.structs import replace
 
 from tests.reports.sarif import MAX_BYTES, assert_is_file, assert_sarif
 from tests.website_scan.command.reports import check_result, judged_report

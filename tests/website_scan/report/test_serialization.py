@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from tests.generated import description
 from tests.website_scan.command.reports import NOW, check_result, judged_report

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from tests.website_scan.cast import message, outcome, page, verdict
 from website_scan.browser.evidence import BrowserLoad, Load, LoadedRequest

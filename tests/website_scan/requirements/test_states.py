@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from tests.website_scan.cast import POLICY
 from tests.website_scan.journey_cast import DONE, URL, journey_state

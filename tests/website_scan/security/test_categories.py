@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 
 from tests.targets.typical import SITES
 from tests.website_scan.security.typical_scan import running_typical_site

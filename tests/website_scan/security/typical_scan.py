@@ -11,9 +11,9 @@ import contextlib
 import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import pytest
+from msgspec import Struct
 
 from tests.targets.domains.servers import running_name_servers
 from tests.targets.domains.world import dns_with_domain, providers_of
@@ -44,8 +44,7 @@ def records_of(site: TypicalSite) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-@dataclass(frozen=True)
-class TypicalWorld:
+class TypicalWorld(Struct, frozen=True):
     """Typical site that is running, with its servers by port.
 
     `open_network` returns a new network that reaches the site. `dialed` are the ports of all connections so far.

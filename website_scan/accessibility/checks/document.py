@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from selectolax.lexbor import LexborNode
@@ -53,8 +52,7 @@ ZOOMABLE = UNLIMITED | {"yes"}
 ZOOM = {Language.HTML: '<meta name="viewport" content="width=device-width, initial-scale=1">'}
 
 
-@dataclass(frozen=True, slots=True)
-class TimedRefresh(Place):
+class TimedRefresh(Place, frozen=True):
     """Timed refresh of the page, with its delay."""
 
     kind: ClassVar[str] = "refresh"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from selectolax.lexbor import LexborNode
@@ -34,8 +33,7 @@ UNREACHABLE = {
 INVALID_FIELDS = "input[aria-invalid=true i], select[aria-invalid=true i], textarea[aria-invalid=true i]"
 
 
-@dataclass(frozen=True, slots=True)
-class UsedElement(Place):
+class UsedElement(Place, frozen=True):
     """Element that a step of the journey uses."""
 
     kind: ClassVar[str] = "used-element"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, ClassVar
 
@@ -66,8 +65,7 @@ SKIPPING = re.compile(r"\b(?:skip|jump)\b", re.IGNORECASE)
 TOP = frozenset({"#top"})
 
 
-@dataclass(frozen=True, slots=True)
-class FailedCriterion(Place):
+class FailedCriterion(Place, frozen=True):
     """Place of a finding about the whole page.
 
     Names the WCAG success criterion that the page may fail.

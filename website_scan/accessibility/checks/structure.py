@@ -5,7 +5,7 @@ A check is the axe-core rule with its ID. A fault that depends on rendered style
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from website_scan.accessibility.aria.native_roles import role
 from website_scan.accessibility.document import AccessibleDocument

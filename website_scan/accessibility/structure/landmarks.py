@@ -6,8 +6,8 @@ WAI-ARIA 1.2, section 5.3.4. Landmarks, and the content that must be inside one,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
+from msgspec import Struct
 from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.ancestors import InheritedProperty
@@ -181,8 +181,7 @@ def find_content_outside(document: AccessibleDocument) -> Faults:
     return Faults(judged if has_landmark or outside else (), _replace_by_outermost_ancestors(outside, excluded_ids))
 
 
-@dataclass(frozen=True, slots=True)
-class _AncestorFlags:
+class _AncestorFlags(Struct, frozen=True):
     """Whether a node is in a sectioning element or a landmark.
 
     True for such an element itself.

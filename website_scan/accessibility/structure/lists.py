@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from msgspec import Struct
 from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.aria.native_roles import role
@@ -27,8 +27,7 @@ LIST_ITEM_TAGS = frozenset({"li"})
 DESCRIPTION_ITEM_TAGS = frozenset({"dt", "dd", "dfn", "li"})
 
 
-@dataclass(frozen=True, slots=True)
-class StrayContent:
+class StrayContent(Struct, frozen=True):
     """Content of a list outside its items.
 
     Scripts or external style sheets may change `uncertain` content.

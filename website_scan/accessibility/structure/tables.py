@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.aria.native_roles import role
@@ -88,8 +88,7 @@ def build_grid(row_cells: Sequence[Sequence[LexborNode]], max_positions: int) ->
     return lines
 
 
-@dataclass(frozen=True, slots=True)
-class TableGrid:
+class TableGrid(Struct, frozen=True):
     """Data table with its cells, by row and by grid position."""
 
     table: LexborNode

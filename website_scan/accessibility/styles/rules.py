@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from functools import reduce
 
+from msgspec import Struct
+from msgspec.structs import replace
 from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.styles.selectors import Selector, resolve_nested, specificity, split_selectors
@@ -30,8 +31,7 @@ MAX_DISPLAY_RULES = 5_000
 Rank = tuple[bool, int, tuple[int, int, int], int]
 
 
-@dataclass(frozen=True, slots=True)
-class DisplayRule:
+class DisplayRule(Struct, frozen=True):
     """CSS rule that shows or hides elements.
 
     `name` is the CSS property, `rank` is the rule's position in the cascade.

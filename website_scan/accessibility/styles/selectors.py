@@ -7,8 +7,8 @@ itself, because lexbor's own matching of combinators takes forever on malicious 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from msgspec import Struct
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from website_scan.page.css import MAX_SELECTORS, PARENTHESES
@@ -47,8 +47,7 @@ MAX_NESTED_SELECTOR_CHARACTERS = 20_000
 STEPS_PER_COMBINATOR = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Selector:
+class Selector(Struct, frozen=True):
     """CSS selector as pairs of a combinator and a compound selector.
 
     The last compound selector matches the element itself.

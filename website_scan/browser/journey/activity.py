@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+from msgspec import Struct, field
 
 from website_scan.browser.devtools import Event, Session
 from website_scan.browser.journey.failures import BUSY, Deadline, StepFailed
@@ -42,8 +43,7 @@ class Relay:
             handler(event)
 
 
-@dataclass(slots=True)
-class DocumentRecord:
+class DocumentRecord(Struct):
     """Requests and answer of one document of the main frame."""
 
     loader: str

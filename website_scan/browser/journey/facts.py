@@ -9,8 +9,9 @@ import re
 import secrets as random
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from website_scan.browser.devtools import ProtocolError, Session
 from website_scan.browser.injected_scripts import read_script
@@ -43,8 +44,7 @@ JWT = re.compile(r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.")
 TOKEN_VALUE = re.compile(r"[\w.+/=-]{16,}")
 
 
-@dataclass(frozen=True, slots=True)
-class StepFacts:
+class StepFacts(Struct, frozen=True):
     """What a step has changed in the page."""
 
     interaction: Interaction | None = None

@@ -6,8 +6,9 @@ import asyncio
 import difflib
 import time
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from website_scan.browser.devtools import CLOSED, ProtocolError
 from website_scan.journeys.journey import ElementTarget, Selector, SelectorKind
@@ -36,8 +37,7 @@ class StepFailed(Exception):
         self.near_matches = tuple(near_matches)
 
 
-@dataclass(frozen=True, slots=True)
-class Deadline:
+class Deadline(Struct, frozen=True):
     """End of a step, as a value of `time.monotonic()`."""
 
     at: float

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from website_scan.browser.devtools import ProtocolError, Target
 from website_scan.browser.journey.failures import (
@@ -33,8 +34,7 @@ CONTAINING_AFTER_S = 1.0
 TREE_TIMEOUT_S = 2.0  # Time limit for a search in the accessibility tree.
 
 
-@dataclass(frozen=True, slots=True)
-class Element:
+class Element(Struct, frozen=True):
     """Element of the page. `owners` are the frames around it from the inside, each with the world of its parent."""
 
     handle: Handle

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.browser.journey.result import State, Walk
 from website_scan.journeys.journey import PLACEHOLDER, Change, Journey, Step
@@ -14,8 +15,7 @@ INPUT = re.compile(r"<input\b[^>]{0,2000}", re.IGNORECASE)
 PASSWORD_TYPE = ' type="password"'  # noqa: S105  # markup
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutedStep:
+class ExecutedStep(Struct, frozen=True):
     """Step with its result. `number` counts from 1, as people do."""
 
     number: int
@@ -23,8 +23,7 @@ class ExecutedStep:
     result: StepResult
 
 
-@dataclass(frozen=True, slots=True)
-class JourneyState:
+class JourneyState(Struct, frozen=True):
     """State of a journey, the state before, and the steps between them.
 
     `cookies_before_log_in` are the browser's cookies before the journey typed its first secret. They are None if it

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from website_scan.browser.devtools import CLOSED, ProtocolError, Session
 from website_scan.browser.journey.activity import PageActivity
@@ -28,6 +30,7 @@ from website_scan.page.encodings import decode
 from website_scan.page.log_in import leads_elsewhere
 from website_scan.page.session_signs import has_log_out_address, names_log_out, session_signs
 from website_scan.page.soft_404 import resembles
+from website_scan.records import repr_without
 from website_scan.urls import Url, origin_of
 
 MAX_BODY_BYTES = 256 * 1024
@@ -47,13 +50,15 @@ HEADERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _PrivatePage:
+class _PrivatePage(Struct, frozen=True):
     """Page as the server sent it before the log-out, and the Cookie header of the browser."""
 
     url: str
-    answer: Response = field(repr=False)
-    cookies: str = field(repr=False)
+    answer: Response
+    cookies: str
+
+    def __repr__(self) -> str:
+        return repr_without(self, "answer", "cookies")
 
 
 class LogOutTest:

@@ -7,8 +7,9 @@ written one is used if it is the only one, because “Loan” may mean “Loans�
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from website_scan.browser.journey.failures import MAX_NAME_CHARS, ROLES_OF_TEXT
 from website_scan.browser.journey.worlds import Handle, World
@@ -18,8 +19,7 @@ MAX_MATCHES = 50
 MAX_NODES = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class NamedNode:
+class NamedNode(Struct, frozen=True):
     """Node of the accessibility tree with a name. `id` is the backend ID of its element in the DOM."""
 
     id: int
@@ -73,8 +73,7 @@ def containing_name(nodes: Sequence[NamedNode], target: ElementTarget) -> list[N
     return matches if any(not part.role for part in parts) else []
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """Element with a written name, or the elements that the name does not tell apart, as `link “Loans”`."""
 
     handle: Handle | None = None

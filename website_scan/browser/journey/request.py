@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from website_scan.browser.devices import DESKTOP, Device
 from website_scan.browser.visit import Part, Visit
@@ -12,6 +13,7 @@ from website_scan.journeys.journey import MAX_DURATION_S, MAX_STATES, Journey, J
 from website_scan.net.budget import Limits
 from website_scan.net.credentials import OriginCredentials
 from website_scan.page.registrable_domain import site_of
+from website_scan.records import repr_without
 from website_scan.urls import Url
 
 if TYPE_CHECKING:
@@ -40,8 +42,7 @@ def site_addresses(journey: Journey) -> Callable[[str], bool]:
     return is_allowed
 
 
-@dataclass(frozen=True, slots=True)
-class WalkRequest:
+class WalkRequest(Struct, frozen=True):
     """Parameters of executing a journey once.
 
     `allowed` decides on which addresses the journey may act: only these are opened in the page itself, only frames with
@@ -55,7 +56,7 @@ class WalkRequest:
     proxy: BrowserProxy
     user_agent: str
     allowed: Callable[[str], bool]
-    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secrets: Mapping[str, str] = field(default_factory=dict)
     time_limit_s: float = MAX_DURATION_S
     max_states: int = MAX_STATES
     state_time_limit_s: float = MAX_STATE_S  # Time for the evidence of one state.
@@ -69,6 +70,9 @@ class WalkRequest:
     has_pictures: bool = True  # True for a picture of each step. Failures always have one.
     limits: Limits = LIMITS
     report_progress: Callable[[int], None] = lambda _: None
+
+    def __repr__(self) -> str:
+        return repr_without(self, "secrets")
 
     def __post_init__(self) -> None:
         """Refuse a journey whose secrets are missing, or whose first address is not allowed."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.journeys.journey import Journey, Judge, StateRule
@@ -19,8 +20,7 @@ from website_scan.journeys.walk import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """State of the site that is judged.
 
     `step` is the position of the step after which it was reached, from 0. `evidence` is of the page as it stood then.
@@ -43,8 +43,7 @@ class State:
     messages: tuple[LiveMessage, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
+class Walk(Struct, frozen=True):
     """Result of executing a journey once. It contains no secrets.
 
     `problem` says why the journey ended early. It is empty if all steps are done. `cookies_before_secrets` are those
@@ -55,7 +54,7 @@ class Walk:
     states: tuple[State, ...]
     product: str
     problem: str = ""
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
     cookies_before_secrets: tuple[Cookie, ...] | None = None
 
     @property

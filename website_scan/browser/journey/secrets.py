@@ -7,7 +7,6 @@ base64, and grouped like the digits of a card number.
 from __future__ import annotations
 
 import base64
-import dataclasses
 import html
 import json
 import re
@@ -15,6 +14,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote, quote_plus
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from website_scan.journeys.journey import PLACEHOLDER
 
@@ -84,15 +86,14 @@ class SecretMask:
         return text
 
     def apply(self, value: T) -> T:
-        """Return a copy of a value in which all texts have no secrets: of dataclasses, mappings and sequences, too."""
+        """Return a copy of a value in which all texts have no secrets: of records, mappings and sequences, too."""
         return self._apply(value) if self._forms else value
 
     def _apply(self, value: Any) -> Any:
         if isinstance(value, str):
             return self.text(value) if type(value) is str else value
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
-            return dataclasses.replace(value, **{name: self._apply(item) for name, item in fields.items()})
+        if isinstance(value, Struct):
+            return replace(value, **{name: self._apply(getattr(value, name)) for name in value.__struct_fields__})
         if isinstance(value, Mapping):
             return {self._apply(key): self._apply(item) for key, item in value.items()}
         if isinstance(value, tuple | list | frozenset | set):

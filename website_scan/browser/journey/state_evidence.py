@@ -6,8 +6,10 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from website_scan.browser.axe_time import run_axe_in_time
 from website_scan.browser.console import ConsoleErrors
@@ -37,8 +39,7 @@ from website_scan.browser.visit import BrowserFailed, Part
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
-class PageTools:
+class PageTools(Struct):
     """What is needed to examine the page: its sessions and recorders.
 
     `host_ms` is the time for the benchmark of this machine (see host.js), or None before it is measured.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from website_scan.browser.devtools import ProtocolError
 from website_scan.browser.evidence import PagePicture

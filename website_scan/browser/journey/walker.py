@@ -6,8 +6,9 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from website_scan.browser.chromium import Chromium, Context
 from website_scan.browser.console import ConsoleErrors

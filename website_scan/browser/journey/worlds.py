@@ -7,9 +7,10 @@ that they observe every document from its beginning.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from msgspec import Struct
 
 from website_scan.browser.devtools import ProtocolError, Target
 from website_scan.browser.injected_scripts import read_script
@@ -26,15 +27,13 @@ class ScriptFailed(Exception):
     """Raised when a script of the scanner fails in the page. The message is the browser's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Handle:
+class Handle(Struct, frozen=True):
     """JavaScript object in a world."""
 
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class FrameNode:
+class FrameNode(Struct, frozen=True):
     """Frame of the page. `url` is the address of its document."""
 
     id: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.command.gate import CommandReport, outcome_name
 from website_scan.command.terminal import printable
@@ -133,8 +134,7 @@ def summary(reports: Sequence[CommandReport], paint: Paint = plain) -> Iterator[
         yield "  " + "  ".join(filter(None, (*row, with_accepted)))
 
 
-@dataclass(frozen=True, slots=True)
-class TextLines:
+class TextLines(Struct, frozen=True):
     """Lines of a terminal: their width in characters, and the function that colours them."""
 
     paint: Paint

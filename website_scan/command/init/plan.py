@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from urllib.parse import quote
+
+from msgspec import Struct, field
 
 from website_scan.command.errors import WrongUsage
 from website_scan.command.init.quoting import shell_word
@@ -14,8 +15,7 @@ from website_scan.net.errors import Blocked
 from website_scan.net.targets import parse_target
 
 
-@dataclass(frozen=True, slots=True)
-class ScanPlan:
+class ScanPlan(Struct, frozen=True):
     """What is scanned: a published page, a page of this machine, or the folder that `site` names.
 
     `url` is that of a published page. `local_url` is that of a page of this machine, which website-scan.toml may not

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.command.init.folder import SetupFolder
 
@@ -68,8 +69,7 @@ MAX_PORT = 65_535
 _PORT = re.compile(r"(?:--port[ =]|(?<![\w-])-p ?|\bPORT=)([1-9]\d{1,4})(?!\d)")
 
 
-@dataclass(frozen=True, slots=True)
-class RecognizedSite:
+class RecognizedSite(Struct, frozen=True):
     """What scans of the repository look at.
 
     `folder` has static files, or is written by the command `build`. Otherwise `start` is a command that starts a server

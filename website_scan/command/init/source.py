@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
+
+from msgspec import Struct
 
 from website_scan.written_urls import split_url
 
@@ -16,8 +17,7 @@ _PATH = re.compile(r"[A-Za-z0-9_~][A-Za-z0-9_.~-]*(?:/[A-Za-z0-9_~][A-Za-z0-9_.~
 _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
 
 
-@dataclass(frozen=True, slots=True)
-class CommandSource:
+class CommandSource(Struct, frozen=True):
     """Git repository of the command. `host` is empty in the placeholder, which users replace by their copy."""
 
     host: str

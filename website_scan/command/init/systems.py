@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from website_scan.command.init.folder import SetupFolder
 from website_scan.written_urls import written_host
@@ -40,8 +41,7 @@ GIT_VARIABLES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_CONFIG")
 _SCP_ADDRESS = re.compile(r"(?:[^@/:]+@)?([^/:]+):(?!//)")
 
 
-@dataclass(frozen=True, slots=True)
-class BuildSystem:
+class BuildSystem(Struct, frozen=True):
     """Build system of the repository, with the file or the host by which it was recognized."""
 
     name: str

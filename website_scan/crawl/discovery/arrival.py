@@ -6,7 +6,8 @@ This module also finds the pages that the URL links to.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.crawl.discovery.addresses import Site, has_file_extension, identity
 from website_scan.crawl.discovery.markup import Markup, read_markup
@@ -14,8 +15,7 @@ from website_scan.net.targets import Target
 from website_scan.page.evidence import Page
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(Struct, frozen=True):
     """Result of visiting a listed URL, judged by its response alone.
 
     Paths include the query. `fault` is a sentence on why the URL is no page of the list; empty if it is a page. `other`

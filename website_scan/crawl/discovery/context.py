@@ -6,7 +6,8 @@ The reader is for sitemaps.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.crawl.discovery.addresses import Site
 from website_scan.crawl.discovery.effort import Effort, Pace
@@ -14,8 +15,7 @@ from website_scan.crawl.discovery.pages import PageList
 from website_scan.net.client import Network
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlContext:
+class CrawlContext(Struct, frozen=True):
     """Shared state of a discovery, such as its site, pages and limits.
 
     `agent` is the product token for robots.txt. `report_progress` is called with the number of pages found so far.

@@ -10,7 +10,9 @@ from __future__ import annotations
 import concurrent.futures
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from website_scan.crawl.discovery.addresses import identity
 from website_scan.crawl.discovery.context import CrawlContext
@@ -41,8 +43,7 @@ PAGES_PER_FRUITLESS_FETCH = 20
 MAX_SAMPLED_PAGES = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """Page to fetch.
 
     `depth` is the number of clicks from the start page. `generation` is the number of pages of the same shape in a row

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.crawl.discovery.addresses import Site
 from website_scan.crawl.discovery.context import CrawlContext
@@ -29,8 +30,7 @@ from website_scan.result import ScanError
 SITEMAP, LINKS = "sitemap", "links"
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Struct, frozen=True):
     """Parameters of a discovery.
 
     `discover` are the sources to read: sitemaps, links or both. `include` and `exclude` are patterns for path and query
@@ -50,8 +50,7 @@ class Wish:
     lists_start: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Discovery:
+class Discovery(Struct, frozen=True):
     """Result of a discovery.
 
     The site's pages as canonical URLs, the start page first. The order is reproducible. `notes` are sentences for the

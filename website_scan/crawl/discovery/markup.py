@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
+
+from msgspec import Struct
 
 from website_scan.crawl.canonicals import is_front_page, is_root_url, read_canonicals
 from website_scan.crawl.indexing import ALL_CRAWLERS, read_indexing_rules
@@ -19,8 +20,7 @@ PARSE_TIME_LIMIT_S = 10.0
 MAX_PARSE_CPU_S = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class Markup:
+class Markup(Struct, frozen=True):
     """Links of a page as absolute URLs without fragments, in document order.
 
     `links` may be followed; requests for `action_links` may change something. `canonical` is the page's canonical URL;

@@ -5,8 +5,9 @@ It has no duplicates and a maximum length.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
+
+from msgspec import Struct
 
 from website_scan.crawl.discovery.addresses import has_file_extension, identity, key_of_normalised_path
 from website_scan.crawl.discovery.effort import Effort
@@ -23,8 +24,7 @@ class Admission(Enum):
     OVERFLOWING = auto()  # The URL could be listed, but the list is full.
 
 
-@dataclass(slots=True)
-class Place:
+class Place(Struct):
     """Position in a discovery's list of pages.
 
     The page at the position may change, and the position may become empty.

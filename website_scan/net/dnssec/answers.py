@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Security(StrEnum):
@@ -31,8 +32,7 @@ class SignatureFault(StrEnum):
     NO_PROOF = "no-proof"  # No NSEC or NSEC3 record proves that the records do not exist.
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """Public key of a zone (DNSKEY record). `bits` is 0 for keys of a fixed length."""
 
     tag: int
@@ -41,8 +41,7 @@ class Key:
     is_entry_point: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Delegation:
+class Delegation(Struct, frozen=True):
     """DS record at the parent zone."""
 
     tag: int
@@ -50,8 +49,7 @@ class Delegation:
     digest_type: int
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Struct, frozen=True):
     """Verified signature of records (RRSIG record)."""
 
     name: str
@@ -62,8 +60,7 @@ class Signature:
     expiration: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Nsec3:
+class Nsec3(Struct, frozen=True):
     """Parameters of the NSEC3 records of a zone (RFC 5155)."""
 
     iterations: int
@@ -71,8 +68,7 @@ class Nsec3:
     opts_out: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ZoneTrust:
+class ZoneTrust(Struct, frozen=True):
     """Chain of trust from the root to a zone.
 
     `fault` is the reason for `BOGUS`, and `fault_zone` the zone in which it is. `is_zone` is False for a name inside
@@ -91,8 +87,7 @@ class ZoneTrust:
     has_unsupported_algorithms: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SignedAnswer:
+class SignedAnswer(Struct, frozen=True):
     """Answer of the name servers, with its validation.
 
     `code` is the response code, such as NOERROR or NXDOMAIN. `aliases` are the targets of CNAME records, in order, and

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 import dns.flags
@@ -15,6 +14,8 @@ import dns.rrset
 from dns.rdtypes.ANY.DNSKEY import DNSKEY
 from dns.rdtypes.ANY.DS import DS
 from dns.rdtypes.ANY.RRSIG import RRSIG
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from website_scan.net.dnssec.answers import (
     Nsec3,
@@ -47,8 +48,7 @@ MAX_DEPTH = 12
 Ask = Callable[[str, str], dns.message.Message]
 
 
-@dataclass(slots=True)
-class Zone:
+class Zone(Struct):
     """Zone with its verified keys. They are empty if the zone is not secure."""
 
     name: dns.name.Name
@@ -56,8 +56,7 @@ class Zone:
     keys: Sequence[DNSKEY] = ()
 
 
-@dataclass(slots=True)
-class _Denied:
+class _Denied(Struct):
     """Zone of a negative answer, what the answer proves, its signatures and its NSEC3 parameters."""
 
     zone: Zone
@@ -66,8 +65,7 @@ class _Denied:
     nsec3: Nsec3 | None = None
 
 
-@dataclass(slots=True)
-class _Status:
+class _Status(Struct):
     """Status of an answer, as far as its records are verified."""
 
     security: Security = Security.SECURE
@@ -88,21 +86,19 @@ class _Status:
             self.fault, self.fault_zone = fault, zone
 
 
-@dataclass(slots=True)
 class Validator:
     """Validator of the answers of a resolver.
 
     `ask` returns a response with signatures, or raises a NetError. `zones` are the zones whose trust is known.
     """
 
-    ask: Ask
-    anchors: Sequence[DS]
-    now: datetime
-    zones: dict[dns.name.Name, Zone] = field(default_factory=dict)
-    _verification: Verification = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._verification = Verification(self.now)
+    def __init__(
+        self, ask: Ask, anchors: Sequence[DS], now: datetime, zones: Mapping[dns.name.Name, Zone] | None = None
+    ) -> None:
+        self.ask = ask
+        self.anchors = anchors
+        self.zones = dict(zones or {})
+        self._verification = Verification(now)
 
     def trust(self, zone: str) -> ZoneTrust:
         """Return the chain of trust to a zone."""

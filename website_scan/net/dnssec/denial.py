@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 import dns.dnssec
@@ -13,6 +12,7 @@ import dns.rdatatype
 import dns.rrset
 from dns.rdtypes.ANY.NSEC import NSEC
 from dns.rdtypes.ANY.NSEC3 import NSEC3
+from msgspec import Struct
 
 from website_scan.net.dnssec.answers import Nsec3
 
@@ -35,8 +35,7 @@ class Denial(Enum):
     NOT_COMPUTED = "the records have too many iterations"
 
 
-@dataclass(frozen=True, slots=True)
-class _Hashes:
+class _Hashes(Struct, frozen=True):
     """NSEC3 records by their owners' hashes, with the parameters of the first."""
 
     zone: dns.name.Name

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import dns.dnssec
@@ -15,6 +14,7 @@ import dns.rrset
 from dns.rdtypes.ANY.DNSKEY import DNSKEY
 from dns.rdtypes.ANY.DS import DS
 from dns.rdtypes.ANY.RRSIG import RRSIG
+from msgspec import Struct
 
 from website_scan.net.dnssec.answers import Delegation, Key, Signature, SignatureFault
 
@@ -34,8 +34,7 @@ class TooManyVerifications(Exception):
     """Raised when a domain needs more verifications of signatures than one scan makes."""
 
 
-@dataclass(slots=True)
-class Verification:
+class Verification(Struct):
     """Verification of signatures at a point in time, with a limit for their number."""
 
     now: datetime

@@ -10,8 +10,10 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from website_scan.net.errors import TimedOut
 from website_scan.net.http.request import Request
@@ -32,8 +34,7 @@ CURRENT_TLS_VERSIONS = frozenset({"TLSv1.2", "TLSv1.3"})
 Key = tuple[str, bool, frozenset[tuple[str, str]]]
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerRequirements:
+class AnswerRequirements(Struct, frozen=True):
     """Requirements for a cached response.
 
     They concern the length of its body and the trust in its certificate. The response to a private request, which has
@@ -63,8 +64,7 @@ class SharedAnswers(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class _CachedAnswer:
+class _CachedAnswer(Struct, frozen=True):
     response: Response
     expires_at: float
 

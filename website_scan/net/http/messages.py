@@ -9,8 +9,9 @@ from __future__ import annotations
 import http.client
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, BinaryIO
+
+from msgspec import Struct
 
 from website_scan.net.errors import BadResponse, Http2Only
 from website_scan.net.http.response import Headers
@@ -30,8 +31,7 @@ _CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;.*)?", re.DOTALL)
 _HTTP_2_FRAME = re.compile(rb"\0..(?:\x04[\0\x01]|\x07\0)\0{4}", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """Status line and headers of a response.
 
     `size_bytes` is their size as received.
@@ -53,8 +53,7 @@ class Head:
         return "close" not in tokens and (self.version > "1.0" or "keep-alive" in tokens)
 
 
-@dataclass(frozen=True, slots=True)
-class Framing:
+class Framing(Struct, frozen=True):
     """How the body of a response ends.
 
     It ends after a fixed length, after its last chunk, or with the connection.
@@ -64,8 +63,7 @@ class Framing:
     chunked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(Struct, frozen=True):
     """Body of a response.
 
     `is_cut` is True if the body was truncated, `is_message_complete` if the whole message was read.
@@ -184,8 +182,7 @@ def read_body(stream: BinaryIO, frame: Framing, limit_bytes: int) -> Body:
     return Body(bytes(content), is_cut=not is_whole, is_message_complete=is_whole)
 
 
-@dataclass(slots=True)
-class _ChunkLines:
+class _ChunkLines(Struct):
     """Reader of chunk size lines and trailers.
 
     Their total limit is `remaining_bytes`.

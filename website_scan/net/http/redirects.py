@@ -6,7 +6,9 @@ It has only the permitted headers and cookies.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from website_scan.net.errors import BadResponse, TooManyRedirects
 from website_scan.net.http.request import Request
@@ -73,8 +75,7 @@ def limit_referrer(request: Request) -> Request:
     return replace(request, headers=headers)
 
 
-@dataclass(slots=True)
-class Trail:
+class Trail(Struct):
     """Requests and cookies of a redirect chain so far.
 
     Some sites redirect to themselves until they receive their cookie. Cookies are sent only to the host that set them,

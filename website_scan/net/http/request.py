@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum, auto
 
+from msgspec import Struct, field
+
 from website_scan.net.targets import Target
+from website_scan.records import repr_without
 
 
 class Reuse(Enum):
@@ -18,8 +20,7 @@ class Reuse(Enum):
     ALLOWED = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """HTTP request, by default a GET.
 
     `url` is parsed and checked before the request is sent.
@@ -37,7 +38,7 @@ class Request:
 
     url: Target | str
     method: str = "GET"
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # They may contain credentials.
+    headers: Mapping[str, str] = field(default_factory=dict)  # They may contain credentials.
     body: bytes | None = None
     max_bytes: int | None = None
     timeout_s: float | None = None
@@ -46,6 +47,9 @@ class Request:
     with_credentials: bool = False
     reuse: Reuse = Reuse.NEVER
     cached_body_bytes: int = 0
+
+    def __repr__(self) -> str:
+        return repr_without(self, "headers")
 
     @property
     def target(self) -> Target:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
+from msgspec import Struct
 
-@dataclass(frozen=True)
-class Headers:
+
+class Headers(Struct, frozen=True, dict=True):
     """Response headers in the order received.
 
     Names are case-insensitive; values are decoded as latin-1.
@@ -42,8 +42,7 @@ class Headers:
         return iter(self.items)
 
 
-@dataclass(frozen=True, slots=True)
-class TlsSession:
+class TlsSession(Struct, frozen=True):
     """TLS parameters of a response's connection.
 
     `trust_error` is why the certificate is not trusted, or None.
@@ -54,8 +53,7 @@ class TlsSession:
     trust_error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(Struct, frozen=True):
     """HTTP response with its times in seconds and sizes in bytes.
 
     `body` is decompressed.

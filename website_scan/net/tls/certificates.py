@@ -6,8 +6,9 @@ The module also matches host names.
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from website_scan.net.errors import TlsFailed
 
@@ -22,8 +23,7 @@ class BadCertificate(TlsFailed):
     """Raised when a server certificate can't be parsed."""
 
 
-@dataclass(frozen=True, slots=True)
-class CertificateDigests:
+class CertificateDigests(Struct, frozen=True):
     """Digests of a certificate and of its public key (SubjectPublicKeyInfo) in DER, in hexadecimal."""
 
     certificate_sha256: str
@@ -32,8 +32,7 @@ class CertificateDigests:
     key_sha512: str
 
 
-@dataclass(frozen=True, slots=True)
-class Certificate:
+class Certificate(Struct, frozen=True):
     """Fields of an X.509 certificate.
 
     Names are RFC 4514 strings, times are aware and in UTC.

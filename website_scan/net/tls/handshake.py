@@ -13,10 +13,10 @@ import socket
 import ssl
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from msgspec.structs import replace
 from OpenSSL import SSL, crypto
 
 from website_scan.net.client import Network

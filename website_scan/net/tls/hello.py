@@ -10,7 +10,8 @@ import hashlib
 import secrets
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.net.errors import TlsFailed
 from website_scan.net.tls.ciphers import TlsVersion
@@ -64,8 +65,7 @@ class NotTls(TlsFailed):
     """Raised when a response is not a valid TLS record."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServerHello:
+class ServerHello(Struct, frozen=True):
     """ServerHello, which accepts an offer.
 
     `version` and `cipher` are numbers, possibly unknown ones.
@@ -76,8 +76,7 @@ class ServerHello:
     retry: bool = False  # True for a HelloRetryRequest, which accepts the offer with another key share.
 
 
-@dataclass(frozen=True, slots=True)
-class Alert:
+class Alert(Struct, frozen=True):
     """TLS alert that refuses an offer."""
 
     description: int

@@ -5,8 +5,9 @@ It has the server's certificates and the verdict on their chain.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from website_scan.net.tls.certificates import Certificate
 from website_scan.net.tls.ciphers import TlsVersion
@@ -23,8 +24,7 @@ class Distrust(StrEnum):
     OTHER = "not valid"
 
 
-@dataclass(frozen=True, slots=True)
-class Trust:
+class Trust(Struct, frozen=True):
     """Trust in a certificate chain.
 
     `distrust` is None if the chain leads to a trusted root.
@@ -41,8 +41,7 @@ class Trust:
     is_public: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Handshake:
+class Handshake(Struct, frozen=True):
     """Completed TLS handshake.
 
     `chain` is the chain that the server sent, leaf first; `path` is the verified chain.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from website_scan.addresses import normal_address
@@ -37,8 +36,7 @@ GOOD_WRITE_CALLS, POOR_WRITE_CALLS = 0, 2
 MAX_SCRIPT_CHARACTERS = 1024 * KIB
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedSheet(Place):
+class ImportedSheet(Place, frozen=True):
     """Style sheet that another style sheet imports."""
 
     kind: ClassVar[str] = "imported-sheet"
@@ -51,8 +49,7 @@ class ImportedSheet(Place):
         return f"{cut(self.imports, 75)} by {cut(self.style_sheet, 75)}"
 
 
-@dataclass(frozen=True, slots=True)
-class WritingScript(Place):
+class WritingScript(Place, frozen=True):
     """Script that calls `document.write()` while the document is parsed."""
 
     kind: ClassVar[str] = "writing-script"

@@ -6,7 +6,6 @@ Files of other sites are listed, but not judged, because the owner cannot set th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
 from website_scan.catalogue import Category, check
@@ -30,8 +29,7 @@ GOOD_WASTE_BYTES, POOR_WASTE_BYTES = 20 * KIB, 128 * KIB
 HASHED_NAME_KINDS = frozenset({ResourceKind.SCRIPT, ResourceKind.STYLESHEET, ResourceKind.FONT})
 
 
-@dataclass(frozen=True, slots=True)
-class CachedFile(Place):
+class CachedFile(Place, frozen=True):
     """Static file and its cache lifetime.
 
     `lifetime_s` is None if no header sets a lifetime.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
+
+from msgspec import Struct
 
 from website_scan.browser.evidence import BrowserLoad, Coverage, LoadedRequest
 from website_scan.catalogue import Category, States, check
@@ -45,8 +46,7 @@ TEXT_MEDIA_TYPES = ("text/", "application/json", "application/javascript", "appl
 COMPRESSED_FONT_SIGNATURES = (b"wOF2", b"wOFF")
 
 
-@dataclass(frozen=True, slots=True)
-class UncompressedText(Place):
+class UncompressedText(Place, frozen=True):
     """Text file that is sent uncompressed."""
 
     kind: ClassVar[str] = "uncompressed-text"
@@ -56,8 +56,7 @@ class UncompressedText(Place):
     gzip_would_save_bytes: Annotated[int, Column("gzip would save", "number", "bytes")]
 
 
-@dataclass(frozen=True, slots=True)
-class TwiceCompressed(Place):
+class TwiceCompressed(Place, frozen=True):
     """Image or font with a needless content coding.
 
     The file format is already compressed.
@@ -70,8 +69,7 @@ class TwiceCompressed(Place):
     sent_bytes: Annotated[int, Column("Sent", "number", "bytes")]
 
 
-@dataclass(frozen=True, slots=True)
-class UnminifiedFile(Place):
+class UnminifiedFile(Place, frozen=True):
     """File with removable whitespace and comments.
 
     Their share of the file's bytes is stored.
@@ -88,8 +86,7 @@ class UnminifiedFile(Place):
         return f"{cut(self.url, 120)} ({self.share_percent}%)"
 
 
-@dataclass(frozen=True, slots=True)
-class UnusedCode(Place):
+class UnusedCode(Place, frozen=True):
     """Script or style sheet with code that the page does not use."""
 
     kind: ClassVar[str] = "unused-code"
@@ -104,8 +101,7 @@ class UnusedCode(Place):
         return f"{cut(self.url, 120)} ({self.unused_percent}%)"
 
 
-@dataclass(frozen=True, slots=True)
-class _TextFile:
+class _TextFile(Struct, frozen=True):
     """Decoded text file, with its transferred size and its content codings."""
 
     url: str
@@ -115,8 +111,7 @@ class _TextFile:
     codings: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _UnusedCode:
+class _UnusedCode(Struct, frozen=True):
     """Script or style sheet with its number of unused bytes.
 
     It also has its transferred size.

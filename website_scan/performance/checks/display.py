@@ -6,7 +6,6 @@ They judge content, standards mode and script errors.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from website_scan.browser.evidence import BrowserLoad
@@ -46,8 +45,7 @@ def error_message(error: str, _page: WrittenUrl) -> str:
     return STACK.sub("", error).strip().lower()
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptError(Place):
+class ScriptError(Place, frozen=True):
     """Uncaught exception of a script."""
 
     kind: ClassVar[str] = "script-error"

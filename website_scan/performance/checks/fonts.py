@@ -7,7 +7,6 @@ of other fonts is unknown.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from website_scan.catalogue import Category, check
@@ -36,8 +35,7 @@ SIGNATURES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingFont(Place):
+class WaitingFont(Place, frozen=True):
     """Font face whose text may be invisible until the font file has been loaded."""
 
     kind: ClassVar[str] = "font-face"
@@ -47,8 +45,7 @@ class WaitingFont(Place):
     file: Annotated[str, Column("File", "address")]
 
 
-@dataclass(frozen=True, slots=True)
-class OldFont(Place):
+class OldFont(Place, frozen=True):
     """Font file in an older format than WOFF2."""
 
     kind: ClassVar[str] = "font-file"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from selectolax.lexbor import LexborNode
@@ -46,8 +45,7 @@ OLD_FORMATS = frozenset({ImageFormat.PNG, ImageFormat.JPEG, ImageFormat.BMP})
 LENGTH = re.compile(r"\s*+\d{1,9}(?:\.\d{0,9})?(?!\s*+%)(?!\d)")
 
 
-@dataclass(frozen=True, slots=True)
-class UnsizedImage(Place):
+class UnsizedImage(Place, frozen=True):
     """Image element without width and height."""
 
     kind: ClassVar[str] = "unsized-image"
@@ -55,8 +53,7 @@ class UnsizedImage(Place):
     src: Annotated[str, Identity(normal_address), Column("Address", "address")]
 
 
-@dataclass(frozen=True, slots=True)
-class OldImage(Place):
+class OldImage(Place, frozen=True):
     """Image file that would be smaller in a modern format."""
 
     kind: ClassVar[str] = "image-file"
@@ -73,8 +70,7 @@ class OldImage(Place):
         return f"{cut(self.url, 120)} ({size(self.wire_bytes or 0)})"
 
 
-@dataclass(frozen=True, slots=True)
-class Gif(Place):
+class Gif(Place, frozen=True):
     """GIF file.
 
     `animated` is None if the number of frames is unknown.
@@ -87,8 +83,7 @@ class Gif(Place):
     animated: Annotated[bool | None, Column("Animated", "short")]
 
 
-@dataclass(frozen=True, slots=True)
-class ImageElement(Place):
+class ImageElement(Place, frozen=True):
     """Base class of places for rendered image elements.
 
     Fingerprints use the image's URL rather than the selector.
@@ -107,8 +102,7 @@ class ImageElement(Place):
         return element(self.selector, "", page, source=self.url)
 
 
-@dataclass(frozen=True, slots=True)
-class OversizedImage(ImageElement):
+class OversizedImage(ImageElement, frozen=True):
     """Image element whose file has more pixels than a phone displays."""
 
     kind: ClassVar[str] = "oversized-image"
@@ -123,8 +117,7 @@ class OversizedImage(ImageElement):
         return f"{cut(self.url, 100)} ({self.file}, shown as {self.shown})"
 
 
-@dataclass(frozen=True, slots=True)
-class LowResolution(ImageElement):
+class LowResolution(ImageElement, frozen=True):
     """Image element whose file has fewer pixels than a phone displays."""
 
     kind: ClassVar[str] = "low-resolution-image"
@@ -137,8 +130,7 @@ class LowResolution(ImageElement):
         return f"{cut(self.url, 100)} ({self.file}, shown as {self.shown})"
 
 
-@dataclass(frozen=True, slots=True)
-class OffscreenImage(ImageElement):
+class OffscreenImage(ImageElement, frozen=True):
     """Image element that is far below the first screen."""
 
     kind: ClassVar[str] = "offscreen-image"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, NamedTuple
 
 from website_scan.browser.journey.judged import ExecutedStep, JourneyState
@@ -29,8 +28,7 @@ BUSY_MACHINE = " The scanning machine was busy, so another run may have another 
 NO_INPUT = NotApplicable("No step before this state has an input that was measured.")
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredStep(Place):
+class MeasuredStep(Place, frozen=True):
     """Step of a journey with what followed its input."""
 
     kind: ClassVar[str] = "measured-step"

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, NamedTuple
+
+from msgspec.structs import replace
 
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.browser.stability import LONG_TASK_S, was_starved
@@ -90,8 +91,7 @@ TBT_METRIC = Metric(TBT_S, _milliseconds(TBT_S[0]), _milliseconds, least=0.05)
 CLS_METRIC = Metric(CLS, Number(CLS[0], 1), _format_shift, least=0.01)
 
 
-@dataclass(frozen=True, slots=True)
-class Figures(Place):
+class Figures(Place, frozen=True):
     """Median, minimum and maximum of a metric in seconds.
 
     They are taken over several loads of the page.
@@ -113,8 +113,7 @@ class Figures(Place):
     url: Annotated[str | None, Column("Address", "address")] = None
 
 
-@dataclass(frozen=True, slots=True)
-class ShiftFigures(Figures):
+class ShiftFigures(Figures, frozen=True):
     """Median, minimum and maximum of the cumulative layout shift.
 
     The shift has no unit.
@@ -127,8 +126,7 @@ class ShiftFigures(Figures):
     largest: Annotated[float, Column("Largest", "number")]
 
 
-@dataclass(frozen=True, slots=True)
-class ShiftedElement(Place):
+class ShiftedElement(Place, frozen=True):
     """Element with the longest movement in a layout shift."""
 
     kind: ClassVar[str] = "shifted-element"
@@ -137,8 +135,7 @@ class ShiftedElement(Place):
     shift: Annotated[float, Column("Layout shift", "number")]
 
 
-@dataclass(frozen=True, slots=True)
-class LargestImage(Place):
+class LargestImage(Place, frozen=True):
     """Image of the largest contentful paint.
 
     `in_html` is True if its URL is in the HTML, `high` if its priority is high.
@@ -152,8 +149,7 @@ class LargestImage(Place):
     high: Annotated[bool | None, Column("High priority", "short")] = None
 
 
-@dataclass(frozen=True, slots=True)
-class LongTask(Place):
+class LongTask(Place, frozen=True):
     """Long task of the main thread."""
 
     kind: ClassVar[str] = "long-task"
@@ -162,8 +158,7 @@ class LongTask(Place):
     duration_ms: Annotated[int, Column("Duration", "number", "ms")]
 
 
-@dataclass(frozen=True, slots=True)
-class BusyTime(Place):
+class BusyTime(Place, frozen=True):
     """Busy time of the processor."""
 
     kind: ClassVar[str] = "busy-time"
@@ -171,8 +166,7 @@ class BusyTime(Place):
     seconds: Annotated[float, Column("Time", "number", "s")]
 
 
-@dataclass(frozen=True, slots=True)
-class EstimatedLoad(Place):
+class EstimatedLoad(Place, frozen=True):
     """Estimated load time of the page, with the number of bytes and requests."""
 
     kind: ClassVar[str] = "estimated-load"

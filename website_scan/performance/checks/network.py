@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from website_scan.catalogue import Category, check
@@ -30,8 +29,7 @@ PRECONNECT = re.compile(r""";\s{0,9}rel\s{0,9}=\s{0,9}"?[^";]{0,99}\bpreconnect\
 Origin = Annotated[str, Identity(as_written), Column("Origin", "mono")]
 
 
-@dataclass(frozen=True, slots=True)
-class BusyOrigin(Place):
+class BusyOrigin(Place, frozen=True):
     """Origin of many static files, and the HTTP versions that the origin offers."""
 
     kind: ClassVar[str] = "busy-origin"
@@ -51,8 +49,7 @@ class BusyOrigin(Place):
         return "" if offers_modern_http else f"{self.origin} ({counted(self.static_requests, 'static file')})"
 
 
-@dataclass(frozen=True, slots=True)
-class ClosingOrigin(Place):
+class ClosingOrigin(Place, frozen=True):
     """Origin that closes connections too early.
 
     The page sends more requests.
@@ -68,8 +65,7 @@ class ClosingOrigin(Place):
         return f"{self.origin} ({counted(self.closed, 'time')})"
 
 
-@dataclass(frozen=True, slots=True)
-class LargeHeaders(Place):
+class LargeHeaders(Place, frozen=True):
     """Response with large headers."""
 
     kind: ClassVar[str] = "large-headers"
@@ -82,8 +78,7 @@ class LargeHeaders(Place):
         return f"{cut(self.url, 120)} ({size(self.header_bytes)})"
 
 
-@dataclass(frozen=True, slots=True)
-class PreconnectedOrigin(Place):
+class PreconnectedOrigin(Place, frozen=True):
     """Origin in a preconnect hint of the page."""
 
     kind: ClassVar[str] = "preconnected-origin"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import statistics
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self, TypedDict
 
 from website_scan.catalogue import Category, States, check
@@ -34,8 +33,7 @@ UNLOAD = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt(Place):
+class Attempt(Place, frozen=True):
     """One of several attempts to load the document, with its time to first byte."""
 
     kind: ClassVar[str] = "attempt"
@@ -44,8 +42,7 @@ class Attempt(Place):
     ttfb_ms: Annotated[int, Column("Time to first byte", "number", "ms")]
 
 
-@dataclass(frozen=True, slots=True)
-class FailedResource(Place):
+class FailedResource(Place, frozen=True):
     """Resource that failed to load, with an error status or without a response."""
 
     kind: ClassVar[str] = "failed-resource"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, ClassVar
 
@@ -51,8 +50,7 @@ NOUNS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class DuplicateFile(Place):
+class DuplicateFile(Place, frozen=True):
     """File with the same content as another file of the page."""
 
     kind: ClassVar[str] = "duplicate-file"

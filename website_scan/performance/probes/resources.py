@@ -12,7 +12,8 @@ import hashlib
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.browser.unanswered import unanswered_requests

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.places import BYTES, Column
 from website_scan.report.places import rows_of
@@ -19,8 +20,7 @@ SIZE = Column("Transferred", "number", BYTES)
 MAX_ROWS = 50
 
 
-@dataclass(frozen=True, slots=True)
-class FaultyFile:
+class FaultyFile(Struct, frozen=True):
     """File with its findings in order of priority.
 
     Its transferred size is empty if unknown.

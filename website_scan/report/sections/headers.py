@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from website_scan.priority import STATUS_RANK
 from website_scan.report.places import rows_of
@@ -53,8 +54,7 @@ OPTIONAL_HEADER_CHECKS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class HeaderCheck:
+class HeaderCheck(Struct, frozen=True):
     """Verdict of a check.
 
     It has a status, a title (`text`), and the anchor of its card.
@@ -73,8 +73,7 @@ class HeaderCheck:
         return cls(check["status"], check["title"], f"{prefix}check-{check['id']}")
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedHeader:
+class JudgedHeader(Struct, frozen=True):
     """Header with its verdicts.
 
     `value` is None for a missing header. `status` is the worst status, or empty.

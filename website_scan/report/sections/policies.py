@@ -6,8 +6,9 @@ They show the findings about each directive.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from website_scan.report.sections.headers import HeaderCheck
 from website_scan.report_json import ExportedCheck, ExportedFinding
@@ -18,8 +19,7 @@ STYLES = ("style-src-elem", "style-src-attr", "style-src", "default-src")
 WAYS = {"header": "sent as a header", "meta": "in a <meta> element", "report only": "reported only, nothing is blocked"}
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """Source expression of a CSP directive.
 
     `is_weak` is True if a finding is about the source.
@@ -29,8 +29,7 @@ class Source:
     is_weak: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Directive:
+class Directive(Struct, frozen=True):
     """CSP directive with its findings.
 
     `is_set` is False if the policy lacks the directive.
@@ -42,8 +41,7 @@ class Directive:
     is_set: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     way: str
     directives: tuple[Directive, ...]
 

@@ -6,8 +6,9 @@ They are made from texts that the scan has stored.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from website_scan.messages import plain
 from website_scan.report_json import ExportedCheck
@@ -17,8 +18,7 @@ from website_scan.written_urls import split_url
 BETWEEN = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
+class SearchResult(Struct, frozen=True):
     """Preview of the page as a search result.
 
     `trail` is the URL as breadcrumbs: the host, then the folders.
@@ -33,8 +33,7 @@ class SearchResult:
     is_hidden: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SharedLink:
+class SharedLink(Struct, frozen=True):
     """Preview of a shared link.
 
     `image` is only a URL, because loading the image would reveal the report's reader to the site.

@@ -6,8 +6,9 @@ They are made from stored exhibits and check details.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from website_scan.json_types import JsonValue
 from website_scan.priority import priority_of
@@ -28,8 +29,7 @@ REDIRECT: list[StoredColumn] = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """Entry in the table of contents of a report page.
 
     The template adds the prefix of the page to `anchor`.
@@ -39,8 +39,7 @@ class Entry:
     anchor: str
 
 
-@dataclass(frozen=True, slots=True)
-class Sections:
+class Sections(Struct, frozen=True):
     """Sections of a report page.
 
     A section is empty or None if the report has no data for the section.

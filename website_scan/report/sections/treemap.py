@@ -6,8 +6,9 @@ Bruls et al., Squarified Treemaps.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from website_scan.messages import size
 from website_scan.stored_data import StoredWeight
@@ -23,8 +24,7 @@ MAX_ROWS = 8
 MIN_SIDE = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class Area:
+class Area(Struct, frozen=True):
     """Rectangle of the treemap with its label.
 
     Position and size are in per cent of the drawing.
@@ -56,8 +56,7 @@ class Area:
         return len(self.label) + 2 + len(self.size)
 
 
-@dataclass(frozen=True, slots=True)
-class TransferSize:
+class TransferSize(Struct, frozen=True):
     """Transfer size of one host or one kind of file.
 
     `share` is in per cent; `kind` is empty for a host.
@@ -71,8 +70,7 @@ class TransferSize:
     kind: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TransferSizes:
+class TransferSizes(Struct, frozen=True):
     total: str
     requests: int
     third_party: str

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from website_scan.requirements.model import BytesRule, Condition, FileKind, Metric, MetricRule
 
@@ -16,8 +17,7 @@ PRESETS = ("lighthouse:all", "lighthouse:recommended", "lighthouse:no-pwa")
 NO_FAULT = {"maxLength": 0}
 
 
-@dataclass(frozen=True, slots=True)
-class NumberAudit:
+class NumberAudit(Struct, frozen=True):
     """Audit of a number. Lighthouse scores `good` by 0.9 and `median` by 0.5."""
 
     metric: Metric | None
@@ -31,8 +31,7 @@ class NumberAudit:
         return MetricRule(self.metric, round(at_most, 4) if is_fraction else round(at_most))
 
 
-@dataclass(frozen=True, slots=True)
-class Audits:
+class Audits(Struct, frozen=True):
     """Audits by ID: their outcomes, their numbers, or the reason why they are not translated.
 
     Audits of `never_failing` have the best score whatever they list. `reason_of_never_failing` is a template.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from website_scan.findings import HIGH, LOW, ScanType
 from website_scan.requirements.model import (
@@ -25,8 +26,7 @@ class UnreadableFile(ValueError):
     """Raised for a file that is no file of Lighthouse. The message is a sentence without the file's name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Translation:
+class Translation(Struct, frozen=True):
     """Translated file.
 
     `under` maps scan types to the lowest passing score. `outcomes` fail the gate. `notes` say what is not translated,

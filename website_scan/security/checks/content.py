@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
+from msgspec import Struct
 from selectolax.lexbor import LexborNode
 
 from website_scan.catalogue import Category, States, check
@@ -59,8 +59,7 @@ COMPROMISED_DOMAINS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedFile(Place):
+class EmbeddedFile(Place, frozen=True):
     """Script, style sheet or frame on the page."""
 
     kind: ClassVar[str] = "embedded-file"
@@ -74,8 +73,7 @@ class EmbeddedFile(Place):
         return f"<{self.element}> {self.url}"
 
 
-@dataclass(frozen=True, slots=True)
-class VulnerableLibrary(Place):
+class VulnerableLibrary(Place, frozen=True):
     """JavaScript library with known vulnerabilities.
 
     A script that the page loads contains it.
@@ -107,8 +105,7 @@ class VulnerableLibrary(Place):
         return f"{self.library} {self.version} ({numbers}; {remedy}) in {self.url}"
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedPage(Place):
+class LinkedPage(Place, frozen=True):
     """Link or form that opens another site in a new tab."""
 
     kind: ClassVar[str] = "linked-page"
@@ -116,8 +113,7 @@ class LinkedPage(Place):
     url: PlaceUrl
 
 
-@dataclass(frozen=True, slots=True)
-class _EmbeddedResource:
+class _EmbeddedResource(Struct, frozen=True):
     """Script, style sheet or frame of the page.
 
     It has its element, absolute URL and host.

@@ -6,7 +6,6 @@ They keep others from reading, sending or replacing cookies.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
 from website_scan.catalogue import Category, check
@@ -26,8 +25,7 @@ NAMELESS = "(without a name)"
 SAFE_COOKIE_EXAMPLE = {Language.HEADER: "Set-Cookie: name=value; Secure; HttpOnly; SameSite=Lax"}
 
 
-@dataclass(frozen=True, slots=True)
-class SentCookie(Place):
+class SentCookie(Place, frozen=True):
     """Cookie that the site sets, with its attributes, but without its value."""
 
     kind: ClassVar[str] = "cookie"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
 from selectolax.lexbor import LexborNode
@@ -91,8 +90,7 @@ def _has_script_attribute(node: LexborNode) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyRow(Place):
+class PolicyRow(Place, frozen=True):
     """Content Security Policy of the page.
 
     Only what all policies allow is allowed.
@@ -107,8 +105,7 @@ class PolicyRow(Place):
         return [cls(excerpt(policy.text, 400)) for policy in policies]
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatedNonces(Place):
+class RepeatedNonces(Place, frozen=True):
     """Number of nonces that two responses have in common."""
 
     kind: ClassVar[str] = "nonces"
@@ -116,8 +113,7 @@ class RepeatedNonces(Place):
     nonces_seen_twice: Annotated[int, Column("Nonces seen twice", "number")]
 
 
-@dataclass(frozen=True, slots=True)
-class BypassHost(Place):
+class BypassHost(Place, frozen=True):
     """Host that makes it possible to bypass the policy.
 
     Attackers can run scripts through it.

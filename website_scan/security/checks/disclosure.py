@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import itertools
 import re
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 from urllib.parse import unquote
 
@@ -71,8 +70,7 @@ PYTHON_LISTING = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class DebugOutput(Place):
+class DebugOutput(Place, frozen=True):
     """Debug output of a framework on a missing page."""
 
     kind: ClassVar[str] = "debug-output"
@@ -82,8 +80,7 @@ class DebugOutput(Place):
     shows: Annotated[str, Identity(as_prose), Column("Shows")]
 
 
-@dataclass(frozen=True, slots=True)
-class ListedDirectory(Place):
+class ListedDirectory(Place, frozen=True):
     """Directory with a public listing of its files."""
 
     kind: ClassVar[str] = "directory"
@@ -96,8 +93,7 @@ class ListedDirectory(Place):
         return f"{self.path} ({self.server})"
 
 
-@dataclass(frozen=True, slots=True)
-class PrivateAddress(Place):
+class PrivateAddress(Place, frozen=True):
     """IP address of an internal network.
 
     It comes with the part of the response that discloses it.
@@ -113,8 +109,7 @@ class PrivateAddress(Place):
         return f"{self.address} in {self.where}"
 
 
-@dataclass(frozen=True, slots=True)
-class SecretComment(Place):
+class SecretComment(Place, frozen=True):
     """HTML comment with credentials.
 
     Its text is not stored, because masking cannot recognize every password.
@@ -130,8 +125,7 @@ class SecretComment(Place):
         return f"{_describe_line(self.line)} ({self.names})"
 
 
-@dataclass(frozen=True, slots=True)
-class UnfinishedWorkComment(Place):
+class UnfinishedWorkComment(Place, frozen=True):
     """HTML comment about unfinished security work."""
 
     kind: ClassVar[str] = "comment"

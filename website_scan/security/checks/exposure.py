@@ -6,7 +6,6 @@ The content identifies the files.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
 from website_scan.addresses import normal_address
@@ -29,8 +28,7 @@ DENY_DOT_FILES_SETTINGS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class RequestedPath(Place):
+class RequestedPath(Place, frozen=True):
     """Path of a possible sensitive file.
 
     It has the status and type of the response, but not the content.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
 from website_scan.catalogue import Category, check
@@ -51,8 +50,7 @@ DEPRECATED_HEADERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CorsRow(Place):
+class CorsRow(Place, frozen=True):
     """CORS headers in the response to a request from a foreign origin."""
 
     kind: ClassVar[str] = "cors"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from website_scan.browser.journey.judged import JourneyState
@@ -45,8 +44,7 @@ DAY_S = 86_400.0
 DIRECTIVE = re.compile(r"[\w-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class SessionCookie(Place):
+class SessionCookie(Place, frozen=True):
     """Cookie of the browser after a log-in, without its value."""
 
     kind: ClassVar[str] = "session-cookie"
@@ -56,8 +54,7 @@ class SessionCookie(Place):
     days: Annotated[float | None, Column("Expires after days", "number")]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredToken(Place):
+class StoredToken(Place, frozen=True):
     """Entry of the browser's storage that holds a token or a secret, without its value."""
 
     kind: ClassVar[str] = "stored-token"
@@ -67,8 +64,7 @@ class StoredToken(Place):
     content: Annotated[str, Column("Content", "short")]
 
 
-@dataclass(frozen=True, slots=True)
-class AddressWithSecret(Place):
+class AddressWithSecret(Place, frozen=True):
     """Requested address that contains a secret, which is replaced by its name."""
 
     kind: ClassVar[str] = "address-with-secret"
@@ -76,8 +72,7 @@ class AddressWithSecret(Place):
     url: Annotated[str, Identity(as_name), Column("Address", "address")]
 
 
-@dataclass(frozen=True, slots=True)
-class PasteField(Place):
+class PasteField(Place, frozen=True):
     """Password field that blocks pasting."""
 
     kind: ClassVar[str] = "paste-field"

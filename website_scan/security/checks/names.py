@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Collection
-from dataclasses import dataclass, replace
 from ipaddress import ip_network
 from typing import Annotated, ClassVar
+
+from msgspec.structs import replace
 
 from website_scan.catalogue import Category, check
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
@@ -52,8 +53,7 @@ STATUS_OF_PROTECTION = frozenset({401, 403, 429, 503})
 SILENT_STATES = frozenset({ServerState.SILENT, ServerState.LAME})
 
 
-@dataclass(frozen=True, slots=True)
-class SecurityTxtFile(Place):
+class SecurityTxtFile(Place, frozen=True):
     """Published security.txt file."""
 
     kind: ClassVar[str] = "security-txt"

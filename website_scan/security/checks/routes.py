@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
 from website_scan.catalogue import check
@@ -19,8 +18,7 @@ CATEGORY = names_checks.CATEGORY
 MAX_ROUTES_SHOWN = 3
 
 
-@dataclass(frozen=True, slots=True)
-class RouteRow(Place):
+class RouteRow(Place, frozen=True):
     """Address with its routes and their status."""
 
     kind: ClassVar[str] = "route"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from website_scan.addresses import normal_address
@@ -54,8 +53,7 @@ NO_HSTS_AT_ADDRESS = NotApplicable("Browsers keep no HSTS policy for an IP addre
 NO_TLS_VERDICT = NotApplicable("Nothing answers over TLS on the host.")
 
 
-@dataclass(frozen=True, slots=True)
-class AcceptedVersion(Place):
+class AcceptedVersion(Place, frozen=True):
     """Accepted TLS version, with the cipher suite that the server chooses."""
 
     kind: ClassVar[str] = "tls-version"
@@ -64,8 +62,7 @@ class AcceptedVersion(Place):
     cipher: Annotated[str, Column("Cipher", "mono")]
 
 
-@dataclass(frozen=True, slots=True)
-class WeakCipher(Place):
+class WeakCipher(Place, frozen=True):
     """Weak cipher suite that the server accepts."""
 
     kind: ClassVar[str] = "cipher"
@@ -74,8 +71,7 @@ class WeakCipher(Place):
     weakness: Annotated[str, Column("Weakness")]
 
 
-@dataclass(frozen=True, slots=True)
-class HttpResource(Place):
+class HttpResource(Place, frozen=True):
     """Resource that the page loads without encryption (http)."""
 
     kind: ClassVar[str] = "http-resource"
@@ -90,8 +86,7 @@ class HttpResource(Place):
         return f"<{self.element}> {self.url}"
 
 
-@dataclass(frozen=True, slots=True)
-class HttpForm(Place):
+class HttpForm(Place, frozen=True):
     """Form that is submitted over plain HTTP."""
 
     kind: ClassVar[str] = "form"

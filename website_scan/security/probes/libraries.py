@@ -6,7 +6,8 @@ It recognizes JavaScript libraries.
 from __future__ import annotations
 
 import concurrent.futures
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from website_scan.catalogue import probe
 from website_scan.net.client import Network

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from website_scan.catalogue import probe
 from website_scan.net.client import Network
@@ -93,8 +93,7 @@ def _parent_policy(domain: str, network: Network) -> ParentPolicy | None:
         return None
 
 
-@dataclass
-class _SpfQueries:
+class _SpfQueries(Struct):
     """Queries for an SPF record, until one of them is too slow."""
 
     network: Network

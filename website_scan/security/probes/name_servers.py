@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from website_scan.catalogue import probe
 from website_scan.net.client import Network

@@ -5,9 +5,9 @@ They also judge image alternatives.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NotRequired, TypedDict
 
+from msgspec.structs import replace
 from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.document import AccessibleDocument

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
 from website_scan.catalogue import Category, check
@@ -37,8 +36,7 @@ class InconclusiveSitemaps(NetError):
     code = "TIMEOUT"
 
 
-@dataclass(frozen=True, slots=True)
-class InvalidLine(Place):
+class InvalidLine(Place, frozen=True):
     """Line of robots.txt that crawlers cannot use."""
 
     kind: ClassVar[str] = "robots-txt-line"
@@ -57,8 +55,7 @@ class InvalidLine(Place):
         return f"line {self.line}, “{cut(self.text, 60)}”, {self.reason}"
 
 
-@dataclass(frozen=True, slots=True)
-class ReadSitemap(Place):
+class ReadSitemap(Place, frozen=True):
     """Requested sitemap.
 
     `fault` is a clause, or empty if the check does not report the sitemap.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
 from website_scan.accessibility.document import AccessibleDocument
@@ -43,8 +42,7 @@ NO_CANONICAL = NotApplicable("The page names no canonical URL.")
 CANONICAL = {Language.HTML: '<link rel="canonical" href="https://HOST/PATH">'}
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorStatus(Place):
+class ErrorStatus(Place, frozen=True):
     """HTTP status of the page, if the status is an error."""
 
     kind: ClassVar[str] = "status"
@@ -52,8 +50,7 @@ class ErrorStatus(Place):
     response_status: Annotated[int, Identity(as_written), Column("HTTP status", "number")]
 
 
-@dataclass(frozen=True, slots=True)
-class MissingPath(Place):
+class MissingPath(Place, frozen=True):
     """Path that cannot exist, with the HTTP status of its response."""
 
     kind: ClassVar[str] = "missing-path"
@@ -62,8 +59,7 @@ class MissingPath(Place):
     status: Status
 
 
-@dataclass(frozen=True, slots=True)
-class RobotsRule(Place):
+class RobotsRule(Place, frozen=True):
     """Indexing rule (robots rule) of a page.
 
     It comes with the header or element that contains it.
@@ -89,8 +85,7 @@ class RobotsRule(Place):
         return ""
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlerRule(Place):
+class CrawlerRule(Place, frozen=True):
     """Decision of robots.txt about a crawler, with the deciding rule."""
 
     kind: ClassVar[str] = "crawler"
@@ -119,8 +114,7 @@ class CrawlerRule(Place):
         return self.quoted
 
 
-@dataclass(frozen=True, slots=True)
-class CanonicalLink(Place):
+class CanonicalLink(Place, frozen=True):
     """Canonical link of the page.
 
     `url` is None if the link has no http or https URL.
@@ -145,8 +139,7 @@ class CanonicalLink(Place):
         return ""
 
 
-@dataclass(frozen=True, slots=True)
-class CanonicalTarget(Place):
+class CanonicalTarget(Place, frozen=True):
     """Page and its canonical URL."""
 
     kind: ClassVar[str] = "canonical-target"
@@ -155,8 +148,7 @@ class CanonicalTarget(Place):
     canonical: Annotated[str, Column("Canonical URL", "address")]
 
 
-@dataclass(frozen=True, slots=True)
-class MisplacedMetadata(Place):
+class MisplacedMetadata(Place, frozen=True):
     """Metadata element in the body instead of the head."""
 
     kind: ClassVar[str] = "misplaced-metadata"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from website_scan.catalogue import Category, check
@@ -29,8 +28,7 @@ GOOGLE_DOCUMENTATION = "Google Search Central: localized versions of your pages"
 SELF_LINK_EXAMPLE = {Language.HTML: '<link rel="alternate" hreflang="en" href="https://example.com/this-page">'}
 
 
-@dataclass(frozen=True, slots=True)
-class InvalidCode(Place):
+class InvalidCode(Place, frozen=True):
     """hreflang code that search engines do not understand.
 
     Empty codes do not count as findings.
@@ -46,8 +44,7 @@ class InvalidCode(Place):
         return f"“{cut(self.hreflang, 40)}” {self.reason}"
 
 
-@dataclass(frozen=True, slots=True)
-class RelativeEntry(Place):
+class RelativeEntry(Place, frozen=True):
     """Language version without an absolute URL.
 
     Versions with an empty code do not count as findings.
@@ -63,8 +60,7 @@ class RelativeEntry(Place):
         return cut(self.href, 80) or "(empty)"
 
 
-@dataclass(frozen=True, slots=True)
-class UnconfirmedVersion(Place):
+class UnconfirmedVersion(Place, frozen=True):
     """Language version that does not link back to the page."""
 
     kind: ClassVar[str] = "language-version"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, NotRequired, Self, TypedDict
 
 from selectolax.lexbor import LexborNode
@@ -72,8 +71,7 @@ UNCRAWLED_PAGE_PATH = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class UncrawlableLink(Place):
+class UncrawlableLink(Place, frozen=True):
     """Link that crawlers cannot follow.
 
     Links without text do not count as findings.
@@ -94,8 +92,7 @@ class UncrawlableLink(Place):
         return element("", self.markup, page, text=self.text)
 
 
-@dataclass(frozen=True, slots=True)
-class GenericLink(Place):
+class GenericLink(Place, frozen=True):
     """Link whose text does not describe the linked page."""
 
     kind: ClassVar[str] = "generic-link"
@@ -109,8 +106,7 @@ class GenericLink(Place):
         return f"“{cut(self.text, 40)}” to {cut(self.url, 80)}"
 
 
-@dataclass(frozen=True, slots=True)
-class BrokenLink(Place):
+class BrokenLink(Place, frozen=True):
     """Link that leads to an error status or gets no response.
 
     `error` is the reason for the latter.
@@ -133,8 +129,7 @@ class BrokenLink(Place):
         return f"{cut(self.url, 100)} ({reason})"
 
 
-@dataclass(frozen=True, slots=True)
-class PrivateReference(Place):
+class PrivateReference(Place, frozen=True):
     """Link or other reference to a local or private address."""
 
     kind: ClassVar[str] = "private-reference"
@@ -149,8 +144,7 @@ class PrivateReference(Place):
         return f'<{self.element} {self.attribute}="{cut(self.value, 80)}">'
 
 
-@dataclass(frozen=True, slots=True)
-class NofollowLink(Place):
+class NofollowLink(Place, frozen=True):
     """Internal link with rel=nofollow."""
 
     kind: ClassVar[str] = "nofollow-link"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from website_scan.browser.evidence import Rendered
@@ -24,8 +23,7 @@ MIN_LEGIBLE_SHARE = 0.6
 MIN_TARGET_PX = 24
 
 
-@dataclass(frozen=True, slots=True)
-class CrowdedTarget(StyledElement):
+class CrowdedTarget(StyledElement, frozen=True):
     """Link or control that is too small and too close to others."""
 
     kind: ClassVar[str] = "tap-target"

@@ -5,7 +5,6 @@ Search engines index these late or not at all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from website_scan.accessibility.document import AccessibleDocument
@@ -34,8 +33,7 @@ MIN_SHARE_IN_HTML = 0.5
 METADATA_LABELS = {"title": "title", "canonical": "canonical URL", "robots": "robots rules"}
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedMetadata(Place):
+class ChangedMetadata(Place, frozen=True):
     """Metadata that scripts change, with its values before and after.
 
     Missing values are empty.

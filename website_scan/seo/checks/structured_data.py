@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from website_scan.catalogue import Category, check
@@ -20,8 +19,7 @@ CATEGORY = Category("Structured data", weight=5, html=True)
 MAX_REPORTED_NAMES = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class BrokenBlock(Place):
+class BrokenBlock(Place, frozen=True):
     """JSON-LD block that cannot be parsed.
 
     `fault` contains its number, and line and column of the syntax error.
@@ -32,8 +30,7 @@ class BrokenBlock(Place):
     fault: Annotated[str, Identity(as_prose), Column("What is wrong")]
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownName(Place):
+class UnknownName(Place, frozen=True):
     """Type or property that schema.org does not define."""
 
     kind: ClassVar[str] = "schema-org-name"
@@ -41,8 +38,7 @@ class UnknownName(Place):
     name: Annotated[str, Identity(as_written), Column("Name")]
 
 
-@dataclass(frozen=True, slots=True)
-class MissingProperty(Place):
+class MissingProperty(Place, frozen=True):
     """Property that a rich result requires and the page lacks.
 
     An example is the name of a Product.

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import concurrent.futures
 import time
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from website_scan.catalogue import probe
 from website_scan.crawl.links import PageLinks, sampled

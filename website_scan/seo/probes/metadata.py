@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.catalogue import probe

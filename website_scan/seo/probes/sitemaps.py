@@ -5,7 +5,8 @@ from __future__ import annotations
 import concurrent.futures
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from website_scan.catalogue import probe
 from website_scan.crawl.canonicals import Canonicals

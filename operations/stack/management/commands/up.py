@@ -19,7 +19,6 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import FrameType
@@ -31,6 +30,7 @@ import redis
 from celery import current_app
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
+from msgspec.structs import replace
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 

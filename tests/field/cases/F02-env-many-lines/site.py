@@ -5,7 +5,7 @@ One contains a quoted key of several lines and is sent as HTML. The other contai
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from tests.targets.server import Answer, Route, Site
 

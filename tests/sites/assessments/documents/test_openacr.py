@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +11,7 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from sites.assessments.documents.openacr import CATALOGS, MAX_NOTES, openacr, openacr_yaml, yaml_of
 from sites.assessments.documents.summaries import Summary, summary_of

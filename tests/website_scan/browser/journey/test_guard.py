@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
 from tests.targets.server import Answer, Request, Site
 from tests.website_scan.browser.journey.walks import css, named, page, require_done, walk
@@ -31,8 +31,7 @@ SECRET = "correct-horse-7"
 FORM = '<form method=post action="ACTION"><input id=p type=password name=p autofocus><button>Sign in</button></form>'
 
 
-@dataclass
-class Sites:
+class Sites(Struct):
     """The journey's site, and another one on the same machine."""
 
     own: Site

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tests.targets.server import Answer, Request, Route, Site
 from tests.website_scan.browser.journey.walks import css, named, page, require_done, walk
@@ -45,8 +46,7 @@ LOG_OUT = Click(target=named("Log out"))
 JUDGE = Judge(name="After")
 
 
-@dataclass
-class Service:
+class Service(Struct):
     """Site with one session. `ends_session` is True if a log-out ends it on the server."""
 
     ends_session: bool = True

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from tests.website_scan.browser.journey.walks import by, css, require_done, walk_page
 from website_scan.browser.journey.names import folded

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from tests.website_scan.cast import CLOCK, message, outcome, page, rows, verdict
 from tests.website_scan.performance.cast import HERE, OTHER, labels, resource, resources_of

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from tests.website_scan.browser.loads import load, request, visit
 from tests.website_scan.cast import message, outcome, page, rows, title_of, verdict

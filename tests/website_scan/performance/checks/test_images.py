@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from tests.website_scan.cast import body, document, message, outcome, page, rows, severity_of, verdict
 from tests.website_scan.performance.cast import HERE, image, labels, resources_of, sheet, styles_of

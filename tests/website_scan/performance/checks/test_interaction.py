@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from tests.website_scan.cast import outcome, rows
 from tests.website_scan.journey_cast import DONE, QUIET, clicked, journey_state

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.website_scan.browser.loads import HERE, figures, largest_paint, load, visit
 from tests.website_scan.cast import body, document, head, message, outcome, page, rows, severity_of, verdict

@@ -5,10 +5,10 @@ The phone has 400 by 800 CSS pixels and a device pixel ratio of 2.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.website_scan.browser.loads import HERE, largest_paint, load, request, visit
 from tests.website_scan.cast import message, outcome, rows, verdict

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from tests.website_scan.cast import body, document, head, message, outcome, page, rows, severity_of, title_of, verdict
 from tests.website_scan.performance.cast import labels

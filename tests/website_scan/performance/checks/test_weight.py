@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 import pytest
+from msgspec.structs import replace
 
 from tests.website_scan.cast import message, outcome, page, rows, severity_of, title_of, verdict
 from website_scan.findings import Severity

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import dataclasses
 import gzip
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.targets.server import Answer, Request, Site
 from tests.website_scan.browser.loads import load, request, visit
@@ -182,7 +181,7 @@ def test_different_times_cause_a_third_request(site: Site, monkeypatch: pytest.M
         page: Page = fetch_page(target(site.url), network)
         result = timing(page, network)
         assert len(result.ttfb_s) == 2
-        slow = dataclasses.replace(page, hops=(dataclasses.replace(page.response, ttfb_s=9.0),))
+        slow = replace(page, hops=(replace(page.response, ttfb_s=9.0),))
         assert len(timing(slow, network).ttfb_s) == 3
     assert site.paths() == ["/"] * 4
 

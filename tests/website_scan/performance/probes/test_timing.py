@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from tests.targets.server import Answer, Site
 from tests.website_scan.cast import POLICY, target

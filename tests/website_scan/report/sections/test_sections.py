@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, cast
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import html
+from msgspec.structs import replace
 
 from tests.jinja_templates import TEMPLATES
 from tests.results import check_of, stored

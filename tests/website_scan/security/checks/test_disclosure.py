@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import html
 import time
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from tests.website_scan.cast import message, outcome, rows, severity_of, verdict
 from tests.website_scan.security.cast import HTML, bare_page, document, page, response

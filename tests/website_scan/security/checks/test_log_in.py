@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.website_scan.cast import outcome, rows
 from tests.website_scan.journey_cast import cookie, journey_state

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256, sha512
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.website_scan.cast import message, outcome, rows, severity_of, verdict
 from tests.website_scan.security.cast import INTERMEDIATE, LEAF, NOW, peer
@@ -40,7 +40,7 @@ ROLLOVER = (f"3 1 1 {KEY}", f"2 1 1 {ISSUER_KEY}")
 def handshake(**changes: object) -> Handshake:
     found = peer(SERVER_LEAF, ISSUER).handshake
     assert found is not None
-    return replace(found, trust=Trust(), **changes)  # type: ignore[arg-type]
+    return replace(found, trust=Trust(), **changes)
 
 
 def encrypted(address: str = V4, **changes: Any) -> MailDialog:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.website_scan.cast import title_of
 from tests.website_scan.security.cast import LEAF, NOW, document, hops, https_answer, page, peer, policies
@@ -105,7 +105,7 @@ def test_http_redirect_titles(chain: list[tuple[str, int]], next_url: str, expec
     ],
 )
 def test_certificate_expiry_titles(changes: dict[str, datetime], expected: str) -> None:
-    certificate = peer(replace(LEAF, **changes))  # type: ignore[arg-type]  # fields of a certificate
+    certificate = peer(replace(LEAF, **changes))
     assert title_of(transport.tls_cert_expiry, transport.tls_cert_expiry(certificate, CLOCK)) == expected
 
 

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from tests.website_scan.cast import message, outcome, rows, severity_of, verdict
 from tests.website_scan.security.cast import (

@@ -6,11 +6,12 @@ import pickle
 import socket
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256, sha512
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tests.targets.domains.servers import Behaviour, Dns, NameServers, running_name_servers
 from tests.targets.domains.table import DOMAINS, MODELS, PROVIDERS, WEB, WEB6, ZooDomain, all_zones
@@ -57,8 +58,7 @@ VALUES = {
 BODY = "<!doctype html><title>A shop</title><h1>Shop</h1>"
 
 
-@dataclass
-class Sites:
+class Sites(Struct):
     """Dialer for web servers: the site answers at its addresses, and nobody elsewhere."""
 
     site: Site

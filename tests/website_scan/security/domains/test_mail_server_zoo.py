@@ -7,10 +7,10 @@ import time
 from collections import Counter
 from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 
 from tests.targets.domains.mail_server_table import DOMAINS, MailDomain
 from tests.targets.domains.mail_server_zoo import MailZoo, addresses_of, running_mail_zoo

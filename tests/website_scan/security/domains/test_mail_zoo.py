@@ -7,9 +7,9 @@ import socket
 import statistics
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pytest
+from msgspec import Struct
 
 from tests.targets.domains.mail_models import MAIL_MODELS, MODEL_SERVICES
 from tests.targets.domains.mail_table import MAIL_DOMAINS, SERVICES
@@ -40,8 +40,7 @@ MAX_QUERIES = 30
 MAX_CPU_S = 0.05
 
 
-@dataclass(frozen=True)
-class Gathered:
+class Gathered(Struct, frozen=True):
     """Evidence of a domain's mail."""
 
     mail: MailRecords
@@ -53,8 +52,7 @@ class Gathered:
     logo: Bimi
 
 
-@dataclass
-class PolicyHost:
+class PolicyHost(Struct):
     """Dialer for the host with policies and logos of all domains."""
 
     site: Site

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.website_scan.cast import URL, head, outcome, page, response, rows, severity_of, title_of, verdict
 from tests.website_scan.seo.cast import judge, message_with_places, verdict_of
