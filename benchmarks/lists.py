@@ -46,7 +46,7 @@ ENTRIES = """
     INSERT INTO sites_listentry (
         id, site_list_id, url, host, tags, note, created_at, state, error_code, error_message, moved_to, judged_at,
         failing, outcomes, facts, history, security_score, security_change, security_grade, performance_grade,
-        accessibility_grade, seo_grade
+        accessibility_grade, seo_grade, result_id
     )
     SELECT 'ent_' || substr(md5(%(list)s || n) || md5(n || %(list)s), 1, 22), %(list)s,
         'https://' || word || '.example/', word || '.example', ARRAY(
@@ -58,17 +58,18 @@ ENTRIES = """
         CASE WHEN n %% 7 = 3 THEN 'The name does not exist.' ELSE '' END, '', %(now)s,
         template.failing, template.outcomes, template.facts, ARRAY[template.score, template.score],
         CASE WHEN n %% 7 <> 3 THEN template.score END, CASE WHEN n %% 7 <> 3 THEN n %% 9 - 4 END,
-        CASE WHEN n %% 7 <> 3 THEN template.grade ELSE '' END, '', '', ''
+        CASE WHEN n %% 7 <> 3 THEN template.grade ELSE '' END, '', '', '', %(latest_result)s + n
     FROM (SELECT n, substr(md5('word' || n), 1, 12) AS word FROM generate_series(%(first)s, %(last)s) AS n) AS numbered
     JOIN benchmark_template AS template ON template.id = n %% %(templates)s
 """
 RESULTS = """
     INSERT INTO sites_listresult (
-        site_list_id, run_id, entry_id, position, starts_at, status, ended_at, url, tags, error_code, error_message,
+        id, site_list_id, run_id, entry_id, position, starts_at, status, ended_at, url, tags, error_code, error_message,
         moved_to, is_partial, pages, severities, seen, statuses, findings, facts, security_score, security_grade,
         performance_grade, accessibility_grade, seo_grade
     )
-    SELECT %(list)s, %(run)s, entry.id, %(first)s + row_number() OVER (ORDER BY entry.id) - 1, %(now)s,
+    SELECT %(first_result)s + n, %(list)s, %(run)s, entry.id,
+        %(first)s + row_number() OVER (ORDER BY entry.id) - 1, %(now)s,
         CASE entry.state WHEN 'failed' THEN 'failed' ELSE 'done' END, %(now)s, entry.url, entry.tags,
         entry.error_code, entry.error_message, '', false, 1, template.severities, '{}',
         CASE entry.state WHEN 'failed' THEN '' ELSE template.statuses END,
@@ -138,23 +139,17 @@ def create_zone(sites: int) -> Zone:
     )
     checks = _create_templates()
     with connection.cursor() as cursor:
+        # Entries refer to results that are created later.
+        cursor.execute("SET session_replication_role = replica")
+        cursor.execute("SELECT setval('sites_listresult_id_seq', nextval('sites_listresult_id_seq') + %s)", [2 * sites])
+        first_result = cursor.fetchone()[0] - 2 * sites
         for first, last in _batches(sites):
-            values: dict[str, Any] = {
-                "list": site_list.id,
-                "first": first,
-                "last": last,
-                "now": now,
-                "tags": list(TAGS),
-            }
-            cursor.execute(ENTRIES, values | {"tags": list(TAGS), "templates": TEMPLATES})
-    before = _create_run(site_list, sites, now - timedelta(days=8), checks, shift=0)
-    run = _create_run(site_list, sites, now - timedelta(days=1), checks, shift=1)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE sites_listentry SET result_id = result.id FROM sites_listresult AS result "
-            "WHERE result.run_id = %s AND result.entry_id = sites_listentry.id",
-            [run.id],
-        )
+            values: dict[str, Any] = {"list": site_list.id, "first": first, "last": last, "now": now}
+            values |= {"tags": list(TAGS), "templates": TEMPLATES, "latest_result": first_result + sites}
+            cursor.execute(ENTRIES, values)
+        before = _create_run(site_list, sites, now - timedelta(days=8), checks, shift=0, first_result=first_result)
+        run = _create_run(site_list, sites, now - timedelta(days=1), checks, shift=1, first_result=first_result + sites)
+        cursor.execute("SET session_replication_role = DEFAULT")
         cursor.execute("VACUUM ANALYZE")
     entry = site_list.entries.order_by("id").values_list("id", flat=True)[0]
     return Zone(member, site_list, run, before, entry)
@@ -213,7 +208,9 @@ def _create_templates() -> list[str]:
     return checks
 
 
-def _create_run(site_list: SiteList, sites: int, at: datetime, checks: list[str], *, shift: int) -> ListRun:
+def _create_run(
+    site_list: SiteList, sites: int, at: datetime, checks: list[str], *, shift: int, first_result: int
+) -> ListRun:
     failed = sum(n % 7 == 3 for n in range(sites))
     run = ListRun.objects.create(
         site_list=site_list, status="completed", started_at=at, ended_at=at + timedelta(hours=20), kept_days=365,
@@ -223,7 +220,8 @@ def _create_run(site_list: SiteList, sites: int, at: datetime, checks: list[str]
     with connection.cursor() as cursor:
         for first, last in _batches(sites):
             values: dict[str, Any] = {"list": site_list.id, "run": run.id, "first": first, "last": last}
-            cursor.execute(RESULTS, values | {"now": at, "shift": shift, "templates": TEMPLATES})
+            values |= {"now": at, "shift": shift, "templates": TEMPLATES, "first_result": first_result}
+            cursor.execute(RESULTS, values)
         cursor.execute("ANALYZE sites_listresult")
         cursor.execute(COUNTS, {"run": run.id, "checks": checks})
     count_not_judged(run)
