@@ -14,6 +14,8 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from website_scan.records import repr_without
+
 
 class DemoLogin(Struct, frozen=True):
     """The demo organization owner's login.
@@ -25,6 +27,9 @@ class DemoLogin(Struct, frozen=True):
     email: str
     password: str | None
     api_key: str | None
+
+    def __repr__(self) -> str:
+        return repr_without(self, "password", "api_key")
 
 
 def demo_path(data_dir: Path, env: Mapping[str, str], *, embedded: bool, with_demo: bool) -> Path | None:
