@@ -37,6 +37,9 @@ from tests import database_template
 from tests.distribution import empties_database
 from tests.factories import Member, listening, member_of
 
+# jsonschema would compile grammars of this package for seconds, only to check the format “iri”, which no schema has.
+sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]  # documented for modules that cannot be imported
+
 if TYPE_CHECKING:
     from tests.e2e.pages import Window
 

@@ -23,6 +23,7 @@ from website_scan.json_types import identifier
 from website_scan.security.checks.disclosure import LISTING_TITLE_BY_SERVER
 
 METHODS = frozenset({"findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn"})
+CALL = re.compile(rf"\.(?:{'|'.join(METHODS)})\(")
 LONG = 50_000
 # Shorter times are ignored, because even the fastest quadratic pattern takes longer.
 NEGLIGIBLE_S = 0.03
@@ -116,7 +117,9 @@ def uses() -> dict[str, Use]:
         for name, value in vars(module).items():
             if isinstance(value, re.Pattern):
                 named.setdefault((value.pattern, value.flags), (module.__name__, name, value))
-        for node in ast.walk(ast.parse(_source(module))):
+        source = _source(module)
+        # Most modules call none of the methods, and need not be parsed.
+        for node in ast.walk(ast.parse(source if CALL.search(source) else "")):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in METHODS):
                 continue
             for use in _use(module, node, node.func):
