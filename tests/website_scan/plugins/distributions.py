@@ -7,6 +7,7 @@ from pathlib import Path
 from textwrap import dedent
 
 HEAD = """
+from dataclasses import dataclass
 from website_scan.plugins import *
 from website_scan.plugins import Category, check, probe
 from website_scan.plugins.evidence import *
