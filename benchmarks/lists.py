@@ -73,8 +73,9 @@ RESULTS = """
         CASE entry.state WHEN 'failed' THEN 'failed' ELSE 'done' END, %(now)s, entry.url, entry.tags,
         entry.error_code, entry.error_message, '', false, 1, template.severities, '{}',
         CASE entry.state WHEN 'failed' THEN '' ELSE template.statuses END,
-        CASE entry.state WHEN 'failed' THEN '[]' ELSE template.findings END, template.facts, entry.security_score,
-        entry.security_grade, '', '', ''
+        CASE entry.state WHEN 'failed' THEN '[]' ELSE template.findings END, template.facts,
+        CASE WHEN entry.state <> 'failed' THEN template.score END,
+        CASE WHEN entry.state <> 'failed' THEN template.grade ELSE '' END, '', '', ''
     FROM generate_series(%(first)s, %(last)s) AS n
     JOIN sites_listentry AS entry
         ON entry.id = 'ent_' || substr(md5(%(list)s || n) || md5(n || %(list)s), 1, 22)
@@ -147,8 +148,8 @@ def create_zone(sites: int) -> Zone:
             values: dict[str, Any] = {"list": site_list.id, "first": first, "last": last, "now": now}
             values |= {"tags": list(TAGS), "templates": TEMPLATES, "latest_result": first_result + sites}
             cursor.execute(ENTRIES, values)
-        before = _create_run(site_list, sites, now - timedelta(days=8), checks, shift=0, first_result=first_result)
-        run = _create_run(site_list, sites, now - timedelta(days=1), checks, shift=1, first_result=first_result + sites)
+        before = _create_run(site_list, sites, now - timedelta(days=8), checks, shift=1, first_result=first_result)
+        run = _create_run(site_list, sites, now - timedelta(days=1), checks, shift=0, first_result=first_result + sites)
         cursor.execute("SET session_replication_role = DEFAULT")
         cursor.execute("VACUUM ANALYZE")
     entry = site_list.entries.order_by("id").values_list("id", flat=True)[0]
