@@ -3,8 +3,8 @@
 Lists of up to `MAX_SMALL_LIST` entries are searched completely, with one SQL statement. In larger lists, a search reads
 a limited number of entries, so that it takes milliseconds however many entries the list has:
 
-1. If one of the filter's first conditions with an index is met by at most `MAX_CANDIDATES` entries, these are searched.
-   The matching ones are also counted.
+1. If one of the filter's conditions with an index is met by at most `MAX_CANDIDATES` entries, these are searched. The
+   matching ones are also counted. The conditions for which PostgreSQL estimates the fewest entries are tried first.
 2. Otherwise, the entries are read in the sort order, which has an index, until enough of them match or `MAX_EXAMINED`
    have been read. The search may then stop before the end of the list; the next page continues it.
 """
@@ -12,6 +12,7 @@ a limited number of entries, so that it takes milliseconds however many entries 
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -25,6 +26,9 @@ from sites.models.site_list import ENTRY_ADDRESS, SORTED_CHARACTERS
 
 MAX_CANDIDATES = 2_000
 MAX_TRIED_CONDITIONS = 3
+# Conditions with a higher estimate are not tried. Without statistics, PostgreSQL expects that 0.5 % of a list meet a
+# condition, or each of the four alternatives of a text.
+MAX_ESTIMATED_CANDIDATES = 50_000
 MAX_EXAMINED = 10_000
 # Name of the sort column for whole addresses, which are never NULL.
 ADDRESS = "address"
@@ -81,7 +85,7 @@ def search(site_list: SiteList, wanted: EntryFilter, direction: Direction, limit
     condition = wanted.condition_in(site_list)
     if site_list.entries_count <= MAX_SMALL_LIST:
         return _search_all(site_list, condition, direction, limit)
-    for indexed in itertools.islice(wanted.indexed_conditions(), MAX_TRIED_CONDITIONS):
+    for indexed in _selective_conditions(site_list, wanted):
         matches = _search_candidates(site_list, indexed, condition, direction, limit)
         if matches is not None:
             return matches
@@ -105,21 +109,40 @@ def _search_all(site_list: SiteList, condition: Q, direction: Direction, limit: 
     return Matches(ids, total)
 
 
+def _selective_conditions(site_list: SiteList, wanted: EntryFilter) -> list[Sequence[Q]]:
+    """Return the filter's indexed conditions that few entries probably meet, those with the fewest first."""
+    estimates = [(_estimate(site_list, indexed), indexed) for indexed in wanted.indexed_conditions()]
+    estimates.sort(key=operator.itemgetter(0))
+    few = [indexed for estimate, indexed in estimates if estimate <= MAX_ESTIMATED_CANDIDATES]
+    return few[:MAX_TRIED_CONDITIONS]
+
+
+def _estimate(site_list: SiteList, indexed: Sequence[Q]) -> int:
+    """Return PostgreSQL's estimate of how many entries meet a condition, which it makes without reading any."""
+    sql, params = _candidates_sql(site_list, indexed)
+    ((plan,),) = _fetch((f"EXPLAIN (FORMAT JSON) {sql}", params))
+    return int(plan[0]["Plan"]["Plan Rows"])
+
+
+def _candidates_sql(site_list: SiteList, indexed: Sequence[Q], limit: int | None = None) -> Sql:
+    """Return the SQL query for the entries that meet an indexed condition, at most `limit` of each alternative."""
+    queries = [
+        site_list.entries.filter(alternative).order_by()[:limit].query.sql_with_params() for alternative in indexed
+    ]
+    params = itertools.chain.from_iterable(params for _, params in queries)
+    return " UNION ALL ".join(f"({sql})" for sql, _ in queries), tuple(params)
+
+
 def _search_candidates(
     site_list: SiteList, indexed: Sequence[Q], condition: Q, direction: Direction, limit: int
 ) -> Matches | None:
     """Search the entries that meet an indexed condition, or return None if there are too many of them."""
     # Each alternative has its own limit, so that PostgreSQL does not read all matches of a condition from its index.
-    candidates = [
-        site_list.entries.filter(alternative).order_by()[: MAX_CANDIDATES + 1].query.sql_with_params()
-        for alternative in indexed
-    ]
-    source = " UNION ALL ".join(f"({sql})" for sql, _ in candidates)
-    source_params = tuple(param for _, params in candidates for param in params)
+    source = _candidates_sql(site_list, indexed, limit=MAX_CANDIDATES + 1)
     judged = ListEntry.objects.order_by().annotate(
         key=direction.sort_value, matches=ExpressionWrapper(condition, output_field=BooleanField())
     )
-    sql, params = _from(judged.values_list("id", "key", "matches"), (source, source_params))
+    sql, params = _from(judged.values_list("id", "key", "matches"), source)
     page, page_params = _page_sql("candidate", "matches", direction, limit)
     statement = f"""
         WITH candidate (id, key, matches) AS MATERIALIZED ({sql})

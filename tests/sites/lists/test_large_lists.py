@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from infrastructure import queue
@@ -126,6 +127,28 @@ def test_search_that_stops_early_returns_a_cursor_and_no_total(home: Member, lar
 def test_few_matches_of_an_index_are_counted(home: Member, large_list: SiteList) -> None:
     page: Any = home.api.get(f"/v1/lists/{large_list.id}/entries?http_status=404").json()
     assert (len(page["entries"]), page["total"], page["next_cursor"]) == (1, 1, None)
+
+
+def test_condition_with_the_fewest_entries_is_searched(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    site_list = make_list(home)
+    sites = [{"url": f"https://{n}.example/", "facts": {"status": 200}, "failing": ["hsts"]} for n in range(300)]
+    sites[0]["tags"] = ["rare"]
+    make_entries(site_list, sites)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE sites_listentry")
+    make_large(monkeypatch, examined=20)
+    monkeypatch.setattr(entry_search, "MAX_TRIED_CONDITIONS", 1)
+    page = entries_page(site_list, EntryFilter(http_status=200, check="hsts", tag="rare"), limit=5)
+    assert (len(page.rows), page.total) == (1, 1)
+
+
+def test_conditions_of_many_entries_are_not_tried(
+    home: Member, large_list: SiteList, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any
+) -> None:
+    monkeypatch.setattr(entry_search, "MAX_ESTIMATED_CANDIDATES", 0)
+    # One query plans the search, two read the entries up to the limit.
+    with django_assert_num_queries(3):
+        entries_page(large_list, EntryFilter(check="hsts", generator="nothing"), limit=4)
 
 
 @pytest.mark.parametrize("text", ["shop.exa", "SHOP.example", "https://www.shop.example", "https://shop", "münchen"])
