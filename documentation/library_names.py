@@ -51,7 +51,7 @@ def _parameters(signature: inspect.Signature) -> Iterator[str]:
 
 def _attributes(value: type) -> Iterator[str]:
     """Yield the public attributes: constructor's parameters of ordinary classes, fields, properties and methods."""
-    if isinstance(value, type) and issubclass(value, Struct):
+    if issubclass(value, Struct):
         yield from (name for name in value.__struct_fields__ if not name.startswith("_"))
     elif not issubclass(value, Exception):
         yield f"{value.__name__}({', '.join(_parameters(inspect.signature(value)))})"
