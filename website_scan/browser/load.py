@@ -97,9 +97,8 @@ async def visit_page(
     if result.problems or (result.screen is not None and judge_screen(result, result.screen).unshown):
         return result
     while visit.continues_after([result.first, *again]):
-        if limits.deadline - time.monotonic() < 2 * duration_s or not limits.meter.allows_another_repetition(
-            len(again) + 1
-        ):
+        has_time = limits.deadline - time.monotonic() >= 2 * duration_s
+        if not (has_time and limits.meter.allows_another_repetition(len(again) + 1)):
             break
         try:
             further = await _load_in_context(browser, visit, limits, is_full=False)
