@@ -140,7 +140,7 @@ def create_zone(sites: int) -> Zone:
     )
     checks = _create_templates()
     with connection.cursor() as cursor:
-        # Entries refer to results that are created later.
+        # Without this setting, PostgreSQL would refuse entries that refer to results before these are created.
         cursor.execute("SET session_replication_role = replica")
         cursor.execute("SELECT setval('sites_listresult_id_seq', nextval('sites_listresult_id_seq') + %s)", [2 * sites])
         first_result = cursor.fetchone()[0] - 2 * sites

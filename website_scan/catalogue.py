@@ -20,7 +20,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from website_scan.findings import SEVERE, ScanType, Severity
 from website_scan.outcomes import Fix, Outcome, Verdict
@@ -88,7 +88,7 @@ class Need(Struct, frozen=True):
 
 
 class _Named(Struct, frozen=True):
-    """Record whose only positional field is its ID."""
+    """ID of a declaration: the only argument that needs no keyword."""
 
     id: str
 
@@ -267,7 +267,7 @@ def new_check(
 
     Raises CatalogueError if a parameter of the function is not one evidence class.
     """
-    values = {name: getattr(declared, name) for name in declared.__struct_fields__}
+    values = asdict(declared)
     values |= {name: getattr(category, name) for name in INHERITED_FIELDS if values[name] is None}
     return Check(
         **values,

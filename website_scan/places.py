@@ -16,7 +16,7 @@ from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from website_scan.addresses import normal_address
 from website_scan.elements import element, prose
@@ -133,8 +133,7 @@ class Place(Struct, frozen=True):
     def mapped(self, change: Callable[[str], str]) -> Self:
         """Return a copy of the place with `change` applied to all texts."""
         changed = {}
-        for name in self.__struct_fields__:
-            value = getattr(self, name)
+        for name, value in asdict(self).items():
             if isinstance(value, str) and (text := change(value)) != value:
                 changed[name] = text
         return replace(self, **changed) if changed else self

@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import Q
 from django.db.models.lookups import GreaterThanOrEqual, LessThan
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.pagination import choice, integer
@@ -71,8 +72,7 @@ class EntryFilter(Struct, frozen=True):
     @property
     def parameters(self) -> dict[str, str]:
         """Return the filter as query parameters, without empty values."""
-        values = {name: getattr(self, name) for name in self.__struct_fields__}
-        return {name: str(value) for name, value in values.items() if value not in ("", None)}
+        return {name: str(value) for name, value in asdict(self).items() if value not in ("", None)}
 
     def condition_in(self, site_list: SiteList) -> Q:
         """Return the filter as a condition of the ORM for entries of a list."""

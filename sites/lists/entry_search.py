@@ -26,8 +26,8 @@ from sites.models.site_list import ENTRY_ADDRESS, SORTED_CHARACTERS
 
 MAX_CANDIDATES = 2_000
 MAX_TRIED_CONDITIONS = 3
-# Conditions with a higher estimate are not tried. Without statistics, PostgreSQL expects that 0.5 % of a list meet a
-# condition, or each of the four alternatives of a text.
+# Conditions with a higher estimate are not tried. Without statistics, PostgreSQL expects that 0.5 % of the entries meet
+# a condition. The condition for a text has four alternatives, each with this estimate.
 MAX_ESTIMATED_CANDIDATES = 50_000
 MAX_EXAMINED = 10_000
 # Name of the sort column for whole addresses, which are never NULL.

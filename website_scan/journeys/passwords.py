@@ -11,7 +11,7 @@ from itertools import chain, count
 from urllib.parse import unquote, unquote_plus
 
 from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from website_scan.journeys.journey import (
     PLACEHOLDER,
@@ -206,5 +206,5 @@ def _texts(item: object) -> Iterator[str]:
         for part in item:
             yield from _texts(part)
     elif isinstance(item, Struct):
-        for name in item.__struct_fields__:
-            yield from _texts(getattr(item, name))
+        for value in astuple(item):
+            yield from _texts(value)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from urllib.parse import urlencode
 
 from msgspec import Struct
+from msgspec.structs import asdict, astuple
 
 from website_scan.priority import SEVERITY_RANK
 from website_scan.report.metrics import METRICS, METRICS_BY_CHECK
@@ -47,12 +48,12 @@ class Filter(Struct, frozen=True):
 
     @property
     def is_active(self) -> bool:
-        return any(getattr(self, name) for name in self.__struct_fields__)
+        return any(astuple(self))
 
     @property
     def query(self) -> str:
         """Query string for the filter, without empty fields."""
-        values = {name: getattr(self, name) for name in self.__struct_fields__}
+        values = asdict(self)
         return urlencode({name: value for name, value in values.items() if value})
 
     def fits(self, check: ExportedCheck) -> bool:

@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Annotated, NotRequired, TypedDict
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from website_scan.findings import MEDIUM, ScanType, Severity
 from website_scan.json_types import Keywords, SeverityName, TypeName, component, values
@@ -155,7 +156,7 @@ class Rule(Struct, frozen=True):
         rule: RuleJson = {"name": self.name, "severity": str(self.severity), "type": str(self.type)}
         if self.pages:
             rule["pages"] = list(self.pages)
-        condition = {name: getattr(self.condition, name) for name in self.condition.__struct_fields__}
+        condition = asdict(self.condition)
         fields = {name: value for name, value in condition.items() if value not in (None, False)}
         if isinstance(self.condition, Limit):
             fields["at_most"] = self.condition.at_most

@@ -214,7 +214,7 @@ class NameServers(Struct):
 
 
 def truncated(wire: bytes, query: bytes) -> bytes:
-    """Return the answer to a query by UDP if the whole answer `wire` is too long for a datagram."""
+    """Return an empty DNS answer with the flag TC, which UDP carries instead of the too long answer `wire`."""
     response = dns.message.make_response(dns.message.from_wire(query))
     response.flags |= dns.flags.TC | (int.from_bytes(wire[2:4]) & dns.flags.AA)
     return response.to_wire()

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote, quote_plus
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from website_scan.journeys.journey import PLACEHOLDER
 
@@ -86,14 +86,14 @@ class SecretMask:
         return text
 
     def apply(self, value: T) -> T:
-        """Return a copy of a value in which all texts have no secrets: of records, mappings and sequences, too."""
+        """Return a copy of a value, such as a record or a list, with the secrets masked in all of its texts."""
         return self._apply(value) if self._forms else value
 
     def _apply(self, value: Any) -> Any:
         if isinstance(value, str):
             return self.text(value) if type(value) is str else value
         if isinstance(value, Struct):
-            return replace(value, **{name: self._apply(getattr(value, name)) for name in value.__struct_fields__})
+            return replace(value, **{name: self._apply(item) for name, item in asdict(value).items()})
         if isinstance(value, Mapping):
             return {self._apply(key): self._apply(item) for key, item in value.items()}
         if isinstance(value, tuple | list | frozenset | set):
