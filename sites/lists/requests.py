@@ -28,7 +28,7 @@ from sites.inputs import name_field, refuse_shorter_than_tier, zone_field
 from sites.lists.tags import MAX_NOTE_LENGTH, MAX_TAGS, tidy_note, tidy_tags
 from sites.lists.targets import MAX_TARGETS, parse_targets
 from sites.models import SiteList
-from sites.models.site_list import ListInterval, StoredTarget
+from sites.models.site_list import MAX_WEEKLY_WINDOW_HOURS, ListInterval, StoredTarget
 from sites.recipients import NotifySerializer, recipient_columns
 from sites.schedule import PERIODS
 from website_scan.net.credentials import Credentials
@@ -120,7 +120,8 @@ class ListFieldsSerializer(Input):
         min_value=0,
         max_value=MAX_WINDOW_HOURS,
         required=False,
-        help_text=f"The starts of a run are spread over these hours; default: {USUAL_WINDOW_HOURS}, 0: all at once.",
+        help_text=f"The starts of a run are spread over these hours; default: {USUAL_WINDOW_HOURS}, 0: all at once."
+        f" A weekly list uses at most {MAX_WEEKLY_WINDOW_HOURS}.",
         says=f"window_hours must be a whole number from 0 to {MAX_WINDOW_HOURS}.",
     )
     timezone = zone_field()

@@ -140,7 +140,7 @@ def _insert_run(
         kept_days=site_list.organization.tier.snapshots_kept_days,
         types=site_list.types,
         pages_per_entry=site_list.pages_per_entry,
-        window_hours=site_list.window_hours,
+        window_hours=site_list.run_window_hours,
         categories=site_list.categories,
         entries=0,
     )

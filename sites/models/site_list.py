@@ -27,6 +27,8 @@ from website_scan.ids import new_id
 # Entries are sorted by the first characters of their URLs, because rows of PostgreSQL's indexes may have 2,704 bytes.
 # The order is that of bytes, so that it does not depend on the database's language.
 SORTED_CHARACTERS = 600
+# A week has 167 hours if clocks are put forward, and the last sites need time for their scans and repetitions.
+MAX_WEEKLY_WINDOW_HOURS = 160
 HTTP_STATUS = KeyTransform("status", "facts")
 # Names of scan types in the names of indexes, which Django limits to 30 characters.
 SHORT_TYPES = {"security": "security", "performance": "speed", "accessibility": "access", "seo": "seo"}
@@ -249,6 +251,15 @@ class SiteList(WithCredentials, WithViewing, WithRequirements, WithCategories):
     def list_url(self) -> str:
         """Return the URL of the list's page in the dashboard."""
         return f"{settings.BASE_URL}/o/{self.organization.slug}/lists/{self.id}"
+
+    @property
+    def run_window_hours(self) -> int:
+        """Return the hours over which a run spreads its starts.
+
+        A due run is skipped while another one is in progress, so a weekly run must end before the next one is due.
+        """
+        is_weekly = self.every == ListInterval.WEEK
+        return min(self.window_hours, MAX_WEEKLY_WINDOW_HOURS) if is_weekly else self.window_hours
 
 
 class TypeScores(models.Model):

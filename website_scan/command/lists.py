@@ -50,6 +50,10 @@ class _List(TypedDict):
     name: str
 
 
+class _ListWithSize(_List):
+    entries: int
+
+
 class _Lists(TypedDict):
     lists: list[_List]
     total: int
@@ -101,7 +105,11 @@ def parse_options(arguments: Sequence[str], program: str) -> argparse.Namespace:
     actions = list_parser.add_subparsers(required=True, metavar="push|run|export")
 
     push = _action(actions, common, program, "push FILE [NAME|ID]", "replace the sites of a list by those of a file")
-    push.add_argument("file", metavar="FILE", help="CSV, JSON (.json), or text with an address on each line; - reads")
+    push.add_argument(
+        "file",
+        metavar="FILE",
+        help="CSV, JSON (.json), workbook (.xlsx), or text with an address on each line; - reads",
+    )
     push.add_argument("list", metavar="NAME|ID", nargs="?", help="by default the name of the file; created if new")
     add_category_option(push)
     push.set_defaults(act=_push)
@@ -152,14 +160,23 @@ def _push(server: ServiceClient, options: argparse.Namespace) -> int:
         changes = push_sites(server, f"{path}/entries", Upload(data, media_type, UPLOAD_TIMEOUT_S), progress)
     except (ServerRefused, KeyboardInterrupt):
         if is_new_list:
-            # Delete the new list after a failed upload, because it is empty.
             with contextlib.suppress(ServerRefused):
-                server.request("DELETE", path)
+                _delete_if_empty(server, path)
         raise
     if not options.quiet:
         numbers = ", ".join(f"{changes[name]:,} {name}" for name in ("added", "removed", "changed", "unchanged"))
         write_err(f"{'Created' if is_new_list else 'Updated'} {site_list['name']} ({site_list['id']}): {numbers}.")
     return 0
+
+
+def _delete_if_empty(server: ServiceClient, path: str) -> None:
+    """Delete a new list after a failed upload, unless the service has already imported parts of the file."""
+    site_list: _ListWithSize = server.request("GET", path)
+    if site_list["entries"] == 0:
+        server.request("DELETE", path)
+    else:
+        name = f"{site_list['name']} ({site_list['id']})"
+        write_err(f"{name} has {site_list['entries']:,} sites so far. Push the same file again to import the others.")
 
 
 def _read_sites(name: str) -> tuple[bytes, str, str]:

@@ -112,7 +112,8 @@ def state_of_run(run: ListRun) -> State:
 
 def schedule_text(site_list: SiteList) -> str:
     """Return the list's schedule as text, such as "Runs every month, spread over 24 hours"."""
-    spread = f", spread over {counted(site_list.window_hours, 'hour')}" if site_list.window_hours else ""
+    hours = site_list.run_window_hours
+    spread = f", spread over {counted(hours, 'hour')}" if hours else ""
     return f"{EVERY[site_list.every]}{spread}"
 
 

@@ -78,6 +78,12 @@ def test_starts_are_spread_evenly(owner: Member) -> None:
     assert order != [entry for _, entry in starts]
 
 
+@pytest.mark.parametrize(("every", "hours"), [("week", 160), ("month", 168), ("", 168)])
+def test_weekly_run_ends_before_the_next_one_is_due(owner: Member, every: str, hours: int) -> None:
+    towns = make_numbered_list(owner, 10, window_hours=168, every=every)
+    assert begin_run(towns).window_hours == hours
+
+
 def test_entries_start_at_their_start_time(owner: Member) -> None:
     towns, script = make_numbered_list(owner, 12, window_hours=24), FakeWorker(usual_result)
     run = begin_run(towns)

@@ -6,10 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.website_scan.command.test_lists import json_answer, lists_answer, requested_paths, run_list_command
-from tests.website_scan.command.test_remote import Fake
+from tests.website_scan.command.test_lists import (
+    NO_CONTENT,
+    NO_LISTS,
+    json_answer,
+    lists_answer,
+    requested_paths,
+    run_list_command,
+)
+from tests.website_scan.command.test_remote import Fake, refusal
 from tests.website_scan.command.test_remote import fake as fake
 from website_scan.command import list_parts
+from website_scan.command.errors import ServerRefused
 from website_scan.command.list_parts import split
 from website_scan.command.remote import KEY
 
@@ -61,3 +69,23 @@ def test_large_file_is_sent_in_parts(fake: Fake, tmp_path: Path, capsys: pytest.
         f"DELETE {entries}&cursor=",
         f"DELETE {entries}&cursor=ent_{'b' * 22}",
     ]
+
+
+@pytest.mark.parametrize(("imported", "is_deleted"), [(0, True), (2, False)])
+def test_interrupted_push_keeps_the_imported_parts_of_a_new_list(
+    fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str], imported: int, is_deleted: bool
+) -> None:
+    file = tmp_path / "zone.txt"
+    file.write_text("a.se\nb.se\nc.se\nd.se\n")
+    fake.answers += [
+        json_answer(NO_LISTS),
+        json_answer(LIST, 201),
+        refusal(400, "INVALID_ENTRIES"),
+        json_answer(LIST | {"entries": imported}),
+        NO_CONTENT,
+    ]
+    with pytest.raises(ServerRefused, match="INVALID_ENTRIES"):
+        run_list_command(fake, "push", str(file))
+    assert (f"DELETE /v1/lists/{LIST['id']}" in requested_paths(fake)) is is_deleted
+    message = f"zone ({LIST['id']}) has 2 sites so far. Push the same file again to import the others."
+    assert (message in capsys.readouterr().err) is not is_deleted

@@ -23,6 +23,7 @@ __all__ = ["fake"]
 LIST = {"id": "lst_0123456789012345678901", "name": "sites"}
 RUN = {"id": "run_1", "status": "running", "entries": 1204, "done": 0, "failed": 0, "left_out": 0}
 CHANGES = {"added": 1200, "removed": 3, "changed": 0, "unchanged": 4}
+NO_CONTENT = (204, {}, b"")
 NO_LISTS = {"lists": [], "total": 0}
 
 
@@ -113,7 +114,13 @@ def test_refused_push_deletes_the_new_list(fake: Fake, tmp_path: Path) -> None:
     file.write_text("[]")
     faults = [{"line": line, "code": "INVALID_URL", "error": "No address."} for line in range(1, 101)]
     refused = {"code": "INVALID_ENTRIES", "error": "1,204 lines are not valid.", "entries": faults, "count": 1204}
-    fake.answers = [json_answer(NO_LISTS), json_answer(LIST, 201), json_answer(refused, 400), (204, {}, b"")]
+    fake.answers = [
+        json_answer(NO_LISTS),
+        json_answer(LIST, 201),
+        json_answer(refused, 400),
+        json_answer(LIST | {"entries": 0}),
+        NO_CONTENT,
+    ]
     with pytest.raises(ServerRefused) as refusal:
         run_list_command(fake, "push", str(file))
     lines = str(refusal.value).splitlines()
