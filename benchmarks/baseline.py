@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from benchmarks.machine import Machine
 from benchmarks.table import Figure, text_of
@@ -29,13 +30,14 @@ NAME_WIDTH, COLUMN_WIDTH = 90, 12
 
 
 class StoredFigure(TypedDict):
-    """Median and noise of a figure in its unit. `samples` is the number of measurements, `goal` may be empty."""
+    """Median, noise and limits of a figure in its unit. `samples` is the number of measurements."""
 
     unit: str
     median: float
     noise: float
     samples: int
-    goal: str
+    most: float | None
+    least: float | None
 
 
 class StoredPart(TypedDict):
@@ -84,7 +86,8 @@ def stored(figure: Figure) -> StoredFigure:
         "median": _rounded(median),
         "noise": _rounded(noise),
         "samples": len(figure.samples),
-        "goal": figure.goal,
+        "most": None if figure.most is None else _rounded(figure.most),
+        "least": None if figure.least is None else _rounded(figure.least),
     }
 
 
@@ -110,7 +113,7 @@ def merged(rounds: Sequence[Mapping[str, Figure]]) -> dict[str, Figure]:
     for name, figure in rounds[0].items():
         if all(name in one for one in rounds):
             medians = tuple(statistics.median(one[name].samples) for one in rounds)
-            figures[name] = Figure(name, figure.unit, medians, figure.goal)
+            figures[name] = replace(figure, samples=medians)
     return figures
 
 

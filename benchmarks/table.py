@@ -42,12 +42,13 @@ class Goal(Struct, frozen=True):
 
 
 class Figure(Struct, frozen=True):
-    """A measured figure. `name` consists of the titles of its table, its row and its column."""
+    """A measured figure with its limits. `name` consists of the titles of its table, its row and its column."""
 
     name: str
     unit: Unit
     samples: tuple[float, ...]
-    goal: str = ""
+    most: float | None = None
+    least: float | None = None
 
 
 class Table:
@@ -91,9 +92,9 @@ class Table:
         ]
         self.goals += set_goals
         for position, (entry, column) in enumerate(zip(entries, columns, strict=False)):
-            limits = [f"{one.sign} {limit_text(one.goals[position])}" for one in set_goals if position < len(one.goals)]
-            column_unit = unit if unit is not None and position == 0 else None
-            self._collect(name, column, entry, column_unit, " and ".join(limits))
+            column_unit = unit if unit is not None and position == 0 else UNITS[column]
+            limits = [bounds[position] if position < len(bounds) else None for bounds in (most, least)]
+            self._collect(name, column, entry, column_unit, *limits)
         goals = "".join(f"  {goal_row.sign} {', '.join(map(limit_text, goal_row.goals))}" for goal_row in set_goals)
         verdict = f"{goals}: {'met' if all(goal_row.is_met for goal_row in set_goals) else 'MISSED'}" if goals else ""
         print(
@@ -101,7 +102,9 @@ class Table:
             flush=True,
         )
 
-    def _collect(self, row: str, column: str, entry: Entry, unit: Unit | None, goal: str) -> None:
+    def _collect(
+        self, row: str, column: str, entry: Entry, unit: Unit, most: float | None, least: float | None
+    ) -> None:
         if isinstance(entry, str):
             return
         titles = (self._section,) if self._title == self._section else (self._section, self._title)
@@ -109,7 +112,7 @@ class Table:
         if name in self.figures:
             raise ValueError(f"two figures are called {name!r}")
         samples = tuple(entry) if isinstance(entry, list) else (entry,)
-        self.figures[name] = Figure(name, unit or UNITS[column], samples, goal)
+        self.figures[name] = Figure(name, unit, samples, most, least)
 
 
 def summary(goals: Sequence[Goal]) -> str:

@@ -99,7 +99,8 @@ class Figure(TypedDict):
     median: float
     noise: float
     samples: int
-    goal: str
+    most: float | None
+    least: float | None
 
 
 class Part(TypedDict):
@@ -150,10 +151,10 @@ def section(part: str, title: str, *columns: str) -> Callable[[str], Iterator[Ro
             beginning, separator, row = before.rpartition(f"{title}: ")
             if separator and column in columns and ": " not in beginning:
                 cells.setdefault(row, {})[column] = figure
-        has_goal = any(figures[columns[0]]["goal"] for figures in cells.values() if columns[0] in figures)
+        has_goal = any(goal_of(figures[columns[0]]) for figures in cells.values() if columns[0] in figures)
         yield title, *(HEADINGS.get(column, column) for column in columns), *(("goal",) if has_goal else ())
         for row, figures in cells.items():
-            goal = figures[columns[0]]["goal"] if columns[0] in figures else ""
+            goal = goal_of(figures[columns[0]]) if columns[0] in figures else ""
             values = (text_of(figures[column]) if column in figures else "" for column in columns)
             yield row, *values, *((goal,) if has_goal else ())
 
@@ -171,6 +172,26 @@ def growth(_old_table: str) -> Iterator[Row]:
             times = (text_of(figures[f"{size} scans: {row}: CPU ms"]) for size in sizes)
             queries = {text_of(figures[f"{size} scans: {row}: queries"]) for size in sizes}
             yield row, *times, " or ".join(sorted(queries))
+
+
+def misses(_old_table: str) -> Iterator[Row]:
+    """Yield the stored figures that miss their goals."""
+    yield "run", "figure", "stored", "goal"
+    for key, part in stored_parts().items():
+        for name, figure in part["figures"].items():
+            most, least = figure["most"], figure["least"]
+            if (most is not None and figure["median"] > most) or (least is not None and figure["median"] < least):
+                yield f"`{key}`", name, text_of(figure), goal_of(figure)
+
+
+def goal_of(figure: Figure) -> str:
+    """Return the limits of a figure as text, such as "≤ 1,300", or an empty text without limits."""
+    limits = (("≤", figure["most"]), ("≥", figure["least"]))
+    return " and ".join(
+        f"{sign} {limit:,.0f}" if limit >= 1_000 else f"{sign} {limit:.4g}"
+        for sign, limit in limits
+        if limit is not None
+    )
 
 
 def text_of(figure: Figure) -> str:

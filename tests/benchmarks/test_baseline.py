@@ -92,7 +92,7 @@ def test_rounds_are_merged_to_their_medians() -> None:
     rounds = [pages(samples, 12).figures for samples in ([1.0, 2.0, 9.0], [3.0], [4.0])]
     merged = baseline.merged(rounds)
     assert merged["pages: overview: CPU ms"].samples == (2.0, 3.0, 4.0)
-    assert merged["pages: overview: CPU ms"].goal == "≤ 15"
+    assert merged["pages: overview: CPU ms"].most == 15
     assert merged["pages: overview: a second"].unit is RATE
 
 

@@ -62,7 +62,14 @@ def test_run_of_all_rows_is_stored_beside_the_default_one(stored: Path, monkeypa
     parts = baseline.read(stored)
     assert list(parts) == ["pages", "pages --share 1"]
     assert parts["pages"]["figures"] == {
-        "pages: overview: queries": {"unit": "queries", "median": 12, "noise": 0, "samples": 1, "goal": "≤ 12"}
+        "pages: overview: queries": {
+            "unit": "queries",
+            "median": 12,
+            "noise": 0,
+            "samples": 1,
+            "most": 12,
+            "least": None,
+        }
     }
 
 

@@ -177,6 +177,7 @@ TABLES: dict[str, Callable[[str], Iterator[Row]]] = {
     "functions of the library": library_names.functions,
     "classes of the library": library_names.classes,
     "benchmark runs": figures.runs,
+    "missed goals": figures.misses,
     "growth": figures.growth,
     **{name: figures.section(*definition) for name, definition in figures.SECTIONS.items()},
 }
