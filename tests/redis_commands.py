@@ -22,7 +22,7 @@ def counted_redis_commands() -> Iterator[Counter[str]]:
     connection.
     """
     commands, end = Counter[str](), uuid.uuid4().hex
-    with redis.Redis.from_url(settings.REDIS_URL) as client:
+    with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=60) as client:
         database = client.get_connection_kwargs().get("db", 0)
         with client.monitor() as monitor:
             yield commands
