@@ -28,6 +28,7 @@ PIECE_BYTES = 64 * 1024
 MAX_SHEET_TAGS = 5_000_000
 MAX_OTHER_TAGS = 1_000_000
 SHEETS = "xl/worksheets/"
+PICTURES = "xl/media/"
 MAX_COLUMNS = 50
 DAMAGED = "The workbook is damaged, or not in the format XLSX. Save it as CSV in UTF-8."
 TOO_LARGE = f"The workbook is too large: its first sheet can have {MAX_ROWS:,} rows. Save it as CSV in UTF-8."
@@ -72,26 +73,27 @@ def _scan_part(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> tuple[int, in
     """Unpack a part piece by piece and return its numbers of bytes, elements and rows.
 
     Raises ValueError for a DTD or an unexpected encoding. The standard of XLSX forbids DTDs (ECMA-376, part 2), whose
-    entities can expand to gigabytes.
+    entities can expand to gigabytes. Any part can be a sheet, whatever its name. Pictures in SVG may have a DTD, and
+    defusedxml refuses their entities if one is read as a sheet.
     """
     length = tags = rows = 0
     before = b""
     is_markup = part.filename.lower().endswith((".xml", ".rels", ".vml"))
+    may_have_dtd = part.filename.startswith(PICTURES)
     with archive.open(part) as file:
         while piece := file.read(PIECE_BYTES):
             length += len(piece)
             if length > MAX_UNPACKED_BYTES:
                 break
-            if is_markup:
-                if not before and b"\0" in piece[:4]:
-                    raise ValueError("The part is not in UTF-8.")
-                # A name may be divided between two pieces.
-                text = before[-8:] + piece
-                if b"<!" in text and (b"<!DOCTYPE" in text or b"<!ENTITY" in text):
-                    raise ValueError("The part has a DTD.")
-                tags += piece.count(b"<")
-                rows += piece.count(b"<row")
-                before = piece
+            if is_markup and not before and b"\0" in piece[:4]:
+                raise ValueError("The part is not in UTF-8.")
+            # Without zeros, UTF-16 reads like ASCII. A name may be divided between two pieces.
+            text = before[-8:] + piece.replace(b"\0", b"")
+            if not may_have_dtd and b"<!" in text and (b"<!DOCTYPE" in text or b"<!ENTITY" in text):
+                raise ValueError("The part has a DTD.")
+            tags += piece.count(b"<")
+            rows += piece.count(b"<row")
+            before = text
     return length, tags, rows if part.filename.startswith(SHEETS) else 0
 
 

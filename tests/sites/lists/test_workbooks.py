@@ -107,6 +107,17 @@ SMALL = make_workbook([["a.example.com"]])
 SHEET = "xl/worksheets/sheet1.xml"
 SHEET_XML = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>%s</sheetData></worksheet>'
 LAUGHS = b'<!DOCTYPE a [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><worksheet>&b;</worksheet>'
+
+
+def renamed_sheet(name: str, content: bytes) -> bytes:
+    """Return a workbook with a sheet in a part that does not have the usual name."""
+    path = "xl/_rels/workbook.xml.rels"
+    with zipfile.ZipFile(io.BytesIO(SMALL)) as archive:
+        relationships = archive.read(path)
+    assert b"/xl/worksheets/sheet1.xml" in relationships
+    return with_parts(SMALL, {path: relationships.replace(SHEET.encode(), name.encode()), name: content})
+
+
 HOSTILE = {
     "no zip": b"PK\x03\x04" + b"\0" * 100,
     "no workbook": with_parts(SMALL, {"xl/workbook.xml": b"<html/>"}),
@@ -118,6 +129,10 @@ HOSTILE = {
     "many parts": with_parts(SMALL, {f"xl/{number}.bin": b"x" for number in range(600)}),
     "entities": with_parts(SMALL, {SHEET: LAUGHS}),
     "entities of strings": with_parts(SMALL, {"xl/sharedStrings.xml": LAUGHS}),
+    "entities of a part with another name": renamed_sheet("xl/worksheets/sheet1.bin", LAUGHS),
+    "entities of a picture": renamed_sheet("xl/media/image1.svg", LAUGHS),
+    "many strings of a part with another name": renamed_sheet("xl/a.bin", SHEET_XML % (b"<row/>" * 1_100_000)),
+    "other encoding of a part with another name": renamed_sheet("xl/a.bin", LAUGHS.decode().encode("utf-16")),
     "other encoding": with_parts(SMALL, {SHEET: LAUGHS.decode().encode("utf-16")}),
     "no sheet data": with_parts(SMALL, {SHEET: b"<worksheet"}),
 }
