@@ -52,7 +52,8 @@ HAS_FINDING = f"""EXISTS (
 )"""  # of constants
 HAS_TAG = """state.host IN (
     SELECT entry.host FROM sites_listentry AS entry JOIN sites_sitelist AS list ON list.id = entry.site_list_id
-    WHERE list.organization_id = %(organization)s AND list.deleted_at IS NULL AND %(tag)s = ANY(entry.tags)
+    WHERE list.organization_id = %(organization)s AND list.deleted_at IS NULL
+        AND entry.tags @> ARRAY[%(tag)s]::varchar[]
 )"""
 
 

@@ -14,12 +14,12 @@ from infrastructure.retention import HasTime, Retention, always
 from scans import credentials
 from scans.models import Scan
 from sites.lists.list_deletion import delete_hidden_lists
+from sites.lists.part_imports import delete_imports
 from sites.lists.result_deletion import delete_results
 from sites.models import (
     Audit,
     Cause,
     ListEntry,
-    ListImport,
     ListResult,
     ListRun,
     MonitorRun,
@@ -86,8 +86,8 @@ def delete_snapshots(has_time: HasTime = always) -> bool:
 
 
 def delete_list_imports(has_time: HasTime = always) -> bool:
-    """Delete imports of lists that were not finished."""
-    return delete_with_references(ListImport.objects.filter(created_at__lt=timezone.now() - IMPORT_RETENTION), has_time)
+    """Delete imports of lists that have ended, or have had no part for a week."""
+    return delete_imports(timezone.now() - IMPORT_RETENTION, has_time)
 
 
 def delete_site_states(has_time: HasTime = always) -> bool:
@@ -106,6 +106,6 @@ RETENTION = (
     Retention("causes of alerts", delete_causes),
     Retention("deleted lists", delete_hidden_lists),
     Retention("snapshots of lists", delete_snapshots),
-    Retention("unfinished imports of lists", delete_list_imports),
+    Retention("imports of lists", delete_list_imports),
     Retention("states of sites", delete_site_states),
 )

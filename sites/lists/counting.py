@@ -19,8 +19,10 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from infrastructure.postgresql.statements import fetch
+from infrastructure.queue import is_first_call_in
 from scans.models import Scan
 from sites.lists import changes, notices, snapshots
+from sites.lists.collecting import enqueue_count
 from sites.lists.conformance_counts import SiteConformance, add_site
 from sites.lists.events import record_list_event
 from sites.lists.leaving_out import LEFT_OUT_AT_ONCE, leave_out_batch
@@ -32,6 +34,9 @@ from website_scan.ids import is_id
 from website_scan.messages import counted
 
 AT_ONCE = 200
+# Larger runs are counted only by their own task, which is enqueued at most once in this interval if messages are lost.
+MAX_ENTRIES_WITHOUT_TASK = 10_000
+TASK_INTERVAL_S = 300.0
 # Error codes of sites that were not scanned. These errors are not the fault of the site.
 NOT_SCANNED_CODES = frozenset({"QUOTA_EXCEEDED", "SCAN_CANCELLED", "AUDIT_GONE"})
 CANCELLED = "SCAN_CANCELLED"
@@ -85,7 +90,25 @@ def count_missed_results(now: datetime, has_time: Callable[[], bool]) -> int:
         *ended.filter(run=None).order_by().values_list("site_list_id", flat=True).distinct(),
         *complete.values_list("id", flat=True),
     }
-    return sum(count(row_id) for row_id in sorted(ids) if has_time())
+    return sum(_count_missed(row_id) for row_id in sorted(ids) if has_time())
+
+
+def _count_missed(row_id: str) -> int:
+    """Count the ended results of a run or of a list, unless another process or another task does.
+
+    `row_id` is as for `count`. A large run gets a task, because its end can take longer than the caller has time for.
+    """
+    if not is_id("run", row_id):
+        return count_single_results(row_id)
+    with transaction.atomic():
+        run = ListRun.objects.select_for_update(no_key=True, skip_locked=True).filter(id=row_id).first()
+    if run is None:
+        return 0
+    if run.entries <= MAX_ENTRIES_WITHOUT_TASK:
+        return count_results(row_id)
+    if is_first_call_in(TASK_INTERVAL_S, f"list-count:{row_id}"):
+        enqueue_count(run.site_list_id, run.id)
+    return 0
 
 
 def count_results(run_id: str) -> int:

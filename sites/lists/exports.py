@@ -14,6 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from infrastructure.api.errors import InvalidParams
 from scans.models import Scan
 from sites.lists import workbooks
 from sites.lists.workbooks import workbook
@@ -23,6 +24,8 @@ from website_scan.findings import Severity
 from website_scan.report.spreadsheets import MEDIA_TYPE, cell, lines
 
 BATCH = 100
+# A sheet has at most 1,048,576 rows, of which one is the header (ECMA-376, part 1, 18.3.1.73).
+MAX_WORKBOOK_SITES = 1_048_575
 SEVERITIES = tuple(str(severity) for severity in Severity)
 FACTS = tuple(Fact.__annotations__)
 CSV_COLUMNS = (
@@ -78,10 +81,20 @@ def json_lines(run: ListRun) -> Iterator[str]:
 def workbook_rows(run: ListRun) -> Iterator[bytes]:
     """Yield the XLSX export, which has the rows of the CSV export.
 
-    Its texts are never formulas.
+    Its texts are never formulas. Raises InvalidParams before the first chunk if a sheet cannot have so many rows.
     """
+    if not has_workbook(run):
+        raise InvalidParams(
+            f"A sheet can have {MAX_WORKBOOK_SITES:,} sites, and this snapshot has {run.entries:,}. "
+            "Download it as CSV or JSON Lines."
+        )
     sites = ([_row(result) for result in batch] for batch in _batches(run, with_findings=False))
     return workbook(itertools.chain([[CSV_COLUMNS]], sites))
+
+
+def has_workbook(run: ListRun) -> bool:
+    """Return False if a snapshot has more sites than a sheet can have."""
+    return run.entries <= MAX_WORKBOOK_SITES
 
 
 def result_json(result: ListResult) -> dict[str, Any]:

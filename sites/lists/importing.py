@@ -5,8 +5,9 @@ An import is one transaction.
 
 from __future__ import annotations
 
+import functools
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, TypedDict
 
 from django.db import connection, transaction
@@ -150,10 +151,11 @@ def _plan_replacement(site_list: SiteList, rows: Sequence[Row]) -> _Plan:
     return _Plan(added, {id: url for url, (id, _, _) in existing.items()}, changed, unchanged)
 
 
-def _plan_addition(site_list: SiteList, rows: Sequence[Row]) -> _Plan:
+def _plan_addition(replaced: Set[str], site_list: SiteList, rows: Sequence[Row]) -> _Plan:
     """Plan the addition of rows to the list.
 
-    Existing entries get additional tags, and the note if the row has one.
+    Existing entries get additional tags, and the note if the row has one. Those with a URL in `replaced` get exactly
+    the tags and the note of the row.
     """
     digests = [hashlib.md5(row.url.encode(), usedforsecurity=False).hexdigest() for row in rows]
     entries = site_list.entries.annotate(digest=MD5("url")).filter(digest__in=digests)
@@ -165,6 +167,10 @@ def _plan_addition(site_list: SiteList, rows: Sequence[Row]) -> _Plan:
             added.append(row)
             continue
         id, tags, note = existing[row.url]
+        if row.url in replaced:
+            if set(tags) != set(row.tags) or note != row.note:
+                changed[id] = row
+            continue
         try:
             merged = replace(row, tags=tidy_tags((*tags, *row.tags)), note=row.note or note)
         except InvalidParams as refusal:
@@ -184,14 +190,17 @@ def replace_entries(*, caller: Caller, list_id: str, rows: Sequence[Row]) -> Imp
     return _import(caller, list_id, rows, _plan_replacement)
 
 
-def add_entries(*, caller: Caller, list_id: str, rows: Sequence[Row]) -> ImportNumbers:
+def add_entries(
+    *, caller: Caller, list_id: str, rows: Sequence[Row], replaced: Set[str] = frozenset()
+) -> ImportNumbers:
     """Add entries to a list.
 
-    Existing entries get additional tags, and the note if the row has one.
+    Existing entries get additional tags, and the note if the row has one. Those with a URL in `replaced` get exactly
+    the tags and the note of the row.
 
     Returns and raises the same as `replace_entries`.
     """
-    return _import(caller, list_id, rows, _plan_addition)
+    return _import(caller, list_id, rows, functools.partial(_plan_addition, replaced))
 
 
 def _import(

@@ -46,7 +46,7 @@ def leave_out_batch(run: ListRun, now: datetime) -> int:
     waiting = ListResult.objects.filter(site_list=run.site_list_id, run=run, status=ListResult.Status.WAITING)
     batch = waiting.order_by("starts_at", "position").values("id")[:LEFT_OUT_AT_ONCE]
     reason = ScanError(run.error_code, run.error_message)
-    return leave_out_results(ListResult.objects.filter(id__in=batch), reason, now)
+    return leave_out_results(waiting.filter(id__in=batch), reason, now)
 
 
 def leave_out_results(waiting: QuerySet[ListResult], refusal: Refusal | ScanError, now: datetime) -> int:

@@ -2,16 +2,20 @@
 
 Each part adds its sites and records them under the import's name. Sending a part again changes nothing. When all parts
 have been sent, the sites that are in none of them are removed, in batches. Memory and time of each request are limited
-by the size of a part or a batch.
+by the size of a part or a batch. The import ends in the transaction of the last batch, so that a repeated request
+cannot examine sites whose records are being deleted.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import TypedDict
 
 from django.db import connection, transaction
+from django.db.models import QuerySet
+from django.utils import timezone
 
 from accounts import activity
 from accounts.access import Lock
@@ -29,9 +33,16 @@ from website_scan.json_types import Count, component
 
 NAME = re.compile(r"[0-9A-Za-z._-]{1,40}", re.ASCII)
 MAX_NAMES = 10
-# A request examines at most this number of entries.
+# A request examines at most this number of entries, and removes at most this number: each has a result for each run,
+# which the removal updates.
 ENTRIES_PER_REQUEST = 10_000
+MAX_REMOVED = 1_000
 ADDRESS = f'left(url, {SORTED_CHARACTERS}) COLLATE "C"'
+RECORDED = """
+    SELECT url FROM unnest(%(urls)s::text[]) AS url WHERE EXISTS (
+        SELECT FROM sites_listimportsite WHERE list_import_id = %(import)s AND digest = md5(url)::uuid
+    )
+"""
 RECORD = """
     INSERT INTO sites_listimportsite (list_import_id, digest)
     SELECT %s, md5(url)::uuid FROM unnest(%s::text[]) AS url ON CONFLICT DO NOTHING
@@ -48,7 +59,7 @@ DELETE_RECORDS = """
         SELECT id FROM sites_listimportsite WHERE list_import_id = %s LIMIT %s
     )
 """
-RECORDS_PER_DELETION = 100_000
+RECORDS_PER_DELETION = 20_000
 
 
 @component("RemovedEntries")
@@ -69,31 +80,44 @@ def parse_name(name: str) -> str:
 def add_part(*, caller: Caller, list_id: str, name: str, rows: Sequence[Row]) -> ImportNumbers:
     """Add the sites of a part to a list, and record that the import has them.
 
-    Raises the same as `add_entries`, or InvalidParams if the list has too many unfinished imports.
+    Existing sites get the tags and notes of the part, or additional ones if an earlier part had them. Raises the same
+    as `add_entries`, or InvalidParams if the list has too many unfinished imports.
     """
+    urls = [row.url for row in rows]
     with transaction.atomic():
-        numbers = add_entries(caller=caller, list_id=list_id, rows=rows)
-        list_import, is_new = ListImport.objects.get_or_create(site_list_id=list_id, name=name)
-        if is_new and ListImport.objects.filter(site_list_id=list_id).count() > MAX_NAMES:
+        site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
+        list_import, is_new = ListImport.objects.update_or_create(
+            site_list=site_list, name=name, is_ended=False, defaults={"last_part_at": timezone.now()}
+        )
+        if is_new and _unfinished(site_list).count() > MAX_NAMES:
             raise InvalidParams(f"The list has {MAX_NAMES} unfinished imports. Finish one first.")
+        recorded = {url for (url,) in fetch(RECORDED, {"import": list_import.id, "urls": urls})}
+        numbers = add_entries(caller=caller, list_id=list_id, rows=rows, replaced=set(urls) - recorded)
         with connection.cursor() as cursor:
-            cursor.execute(RECORD, [list_import.id, [row.url for row in rows]])
+            cursor.execute(RECORD, [list_import.id, urls])
     return numbers
 
 
+def _unfinished(site_list: SiteList) -> QuerySet[ListImport]:
+    return ListImport.objects.filter(site_list=site_list, is_ended=False)
+
+
 def remove_others(*, caller: Caller, list_id: str, name: str, cursor: str = "") -> RemovedEntries:
-    """Remove those of the next entries that no part of the import had. Forgets the import at the end of the list.
+    """Remove those of the next entries that no part of the import had. Ends the import at the end of the list.
 
     Raises NotFound, or InvalidParams for an import without parts or an invalid cursor.
     """
     with transaction.atomic():
         site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
-        list_import = ListImport.objects.filter(site_list=site_list, name=name).first()
+        list_import = _unfinished(site_list).filter(name=name).first()
         if list_import is None:
             raise InvalidParams(f"The list has no unfinished import with the name {name}.")
         examined = _examine(site_list, list_import, cursor)
-        others = [entry_id for entry_id, is_other in examined if is_other]
         is_end = len(examined) < ENTRIES_PER_REQUEST
+        positions = [position for position, (_, is_other) in enumerate(examined) if is_other]
+        if len(positions) > MAX_REMOVED:
+            examined, is_end = examined[: positions[MAX_REMOVED]], False
+        others = [entry_id for entry_id, is_other in examined if is_other]
         # The next request begins after the last entry that remains, or at this one's cursor.
         remaining = [entry_id for entry_id, is_other in examined if not is_other]
         remove_entries(site_list, others)
@@ -101,8 +125,9 @@ def remove_others(*, caller: Caller, list_id: str, name: str, cursor: str = "") 
         if others:
             details = {"list": site_list.id, "entries": len(others)}
             activity.record_by_caller(caller, "list.entries_deleted", site_list.name, **details)
-    if is_end:
-        delete_import(list_import)
+        if is_end:
+            list_import.is_ended = True
+            list_import.save(update_fields=["is_ended"])
     return {"removed": len(others), "next_cursor": None if is_end else (remaining[-1] if remaining else cursor)}
 
 
@@ -118,11 +143,19 @@ def _examine(site_list: SiteList, list_import: ListImport, cursor: str) -> list[
     return [(id, is_other) for id, is_other in fetch(EXAMINED, values | {"limit": ENTRIES_PER_REQUEST})]
 
 
-def delete_import(list_import: ListImport) -> None:
-    """Delete an import with its records, in batches."""
-    while True:
-        with connection.cursor() as cursor:
-            cursor.execute(DELETE_RECORDS, [list_import.id, RECORDS_PER_DELETION])
-            if cursor.rowcount < RECORDS_PER_DELETION:
-                break
-    list_import.delete()
+def delete_imports(unused_since: datetime, has_time: Callable[[], bool]) -> bool:
+    """Delete ended imports, and those without a part since `unused_since`, with their records.
+
+    Returns False if `has_time` returned False before all were deleted.
+    """
+    ListImport.objects.filter(is_ended=False, last_part_at__lt=unused_since).update(is_ended=True)
+    for list_import in ListImport.objects.filter(is_ended=True):
+        deleted = RECORDS_PER_DELETION
+        while deleted == RECORDS_PER_DELETION:
+            if not has_time():
+                return False
+            with connection.cursor() as cursor:
+                cursor.execute(DELETE_RECORDS, [list_import.id, RECORDS_PER_DELETION])
+                deleted = cursor.rowcount
+        list_import.delete()
+    return True

@@ -39,7 +39,7 @@ from website_scan.messages import counted
 from website_scan.net.credentials import Credentials, InvalidRequestField
 
 SCHEDULE_FIELDS = frozenset({"every", "timezone"})
-ENTRIES_PER_DELETION = 5_000
+ENTRIES_PER_DELETION = 500
 # An action applies to at most this number of entries, so that it ends within the time limit of web requests.
 MAX_SELECTED_ENTRIES = 20_000
 # The lock serializes imports of organizations that share a limit. Locking the organization would delay its scans.

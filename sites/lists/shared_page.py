@@ -151,12 +151,15 @@ def sites_page(run: ListRun, number: int) -> SitePage | None:
 
     Returns None if the page number is out of range.
     """
-    pages = max(1, -(-run.entries // PAGE_SIZE))
+    results = ListResult.objects.filter(run=run).defer("findings", "facts", "seen", "statuses", "error_message")
+    is_sorted = run.entries <= MAX_SORTED_SITES
+    # The results of entries that were deleted during the run leave gaps between the positions.
+    last_position = 0 if is_sorted else results.order_by("-position").values_list("position", flat=True).first() or 0
+    pages = max(1, -(-(run.entries if is_sorted else last_position + 1) // PAGE_SIZE))
     if not 1 <= number <= pages:
         return None
-    results = ListResult.objects.filter(run=run).defer("findings", "facts", "seen", "statuses", "error_message")
     begin = (number - 1) * PAGE_SIZE
-    if run.entries <= MAX_SORTED_SITES:
+    if is_sorted:
         page = results.order_by("url")[begin : begin + PAGE_SIZE]
     else:
         page = results.filter(position__range=(begin, begin + PAGE_SIZE - 1)).order_by("position")

@@ -71,7 +71,7 @@ def workbook(batches: Iterable[Iterable[Iterable[object]]]) -> Iterator[bytes]:
     with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as archive:  # type: ignore[call-overload]  # It only writes.
         for name, text in PARTS.items():
             archive.writestr(_part(name), DECLARATION + text)
-        with archive.open(_part("xl/worksheets/sheet1.xml"), "w") as sheet:
+        with archive.open(_part("xl/worksheets/sheet1.xml"), "w", force_zip64=True) as sheet:
             sheet.write((DECLARATION + SHEET_START).encode())
             for batch in batches:
                 sheet.write("".join(map(_row, batch)).encode())

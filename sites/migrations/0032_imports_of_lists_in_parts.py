@@ -12,7 +12,8 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("name", models.CharField(max_length=40)),
-                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("last_part_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("is_ended", models.BooleanField(default=False)),
                 (
                     "site_list",
                     models.ForeignKey(
@@ -24,7 +25,13 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "constraints": [models.UniqueConstraint(fields=("site_list", "name"), name="list_import_unique")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("site_list", "name"),
+                        condition=models.Q(("is_ended", False)),
+                        name="list_import_unfinished_unique",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 
 from sites.models.site_list import SiteList
 
 
 class ListImport(models.Model):
-    """Unfinished import of a list, which the client has named."""
+    """Import of a list in parts, which the client has named.
+
+    An ended import remains stored with its sites until the next night.
+    """
 
     id = models.BigAutoField(primary_key=True)
     site_list = models.ForeignKey(SiteList, on_delete=models.CASCADE, related_name="imports", db_index=False)
     name = models.CharField(max_length=40)
-    created_at = models.DateTimeField(default=timezone.now)
+    last_part_at = models.DateTimeField(default=timezone.now)
+    is_ended = models.BooleanField(default=False)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["site_list", "name"], name="list_import_unique")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["site_list", "name"], condition=Q(is_ended=False), name="list_import_unfinished_unique"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.site_list_id} {self.name}"

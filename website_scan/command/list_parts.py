@@ -14,6 +14,8 @@ from website_scan.command.remote import ServiceClient, Upload
 # Larger files are sent in parts of this number of lines, each of which the service imports within some seconds.
 LINES_PER_PART = 10_000
 MAX_LINES_AT_ONCE = 50_000
+# The service replaces all sites of a list in one request only if it has at most this number of sites.
+MAX_SITES_REPLACED_AT_ONCE = 100_000
 MEDIA_TYPES_WITH_LINES = ("text/csv", "text/plain")
 LINE_END = re.compile(rb"\r\n|\r|\n")
 # Every address has a dot or a colon, and a header line has neither.
@@ -37,13 +39,18 @@ class _Removed(TypedDict):
     next_cursor: str | None
 
 
-def push_sites(server: ServiceClient, path: str, upload: Upload, progress: ProgressLine) -> Changes:
-    """Replace the sites of a list by those of a file. `path` is that of the list's entries.
+def push_sites(
+    server: ServiceClient, path: str, upload: Upload, progress: ProgressLine, former_sites: int = 0
+) -> Changes:
+    """Replace the sites of a list, of which there are `former_sites`, by those of a file.
 
-    A large file is sent in parts. If that is interrupted, the same file can be sent again: parts that the service has
-    already imported change nothing. Raises ServerRefused.
+    `path` is that of the list's entries. A large file, or one for a large list, is sent in parts. If that is
+    interrupted, the same file can be sent again: parts that the service has already imported change nothing. Raises
+    ServerRefused.
     """
-    if upload.media_type in MEDIA_TYPES_WITH_LINES and len(LINE_END.findall(upload.data)) > MAX_LINES_AT_ONCE:
+    lines = len(LINE_END.findall(upload.data))
+    is_large = lines > MAX_LINES_AT_ONCE or former_sites > MAX_SITES_REPLACED_AT_ONCE
+    if upload.media_type in MEDIA_TYPES_WITH_LINES and is_large:
         try:
             return _push_parts(server, path, upload, progress)
         finally:

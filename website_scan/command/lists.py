@@ -48,9 +48,6 @@ class _List(TypedDict):
 
     id: str
     name: str
-
-
-class _ListWithSize(_List):
     entries: int
 
 
@@ -157,7 +154,8 @@ def _push(server: ServiceClient, options: argparse.Namespace) -> int:
         server.request("PATCH", path, {"categories": options.categories})
     progress = ProgressLine(is_quiet=options.quiet)
     try:
-        changes = push_sites(server, f"{path}/entries", Upload(data, media_type, UPLOAD_TIMEOUT_S), progress)
+        upload = Upload(data, media_type, UPLOAD_TIMEOUT_S)
+        changes = push_sites(server, f"{path}/entries", upload, progress, site_list["entries"])
     except (ServerRefused, KeyboardInterrupt):
         if is_new_list:
             with contextlib.suppress(ServerRefused):
@@ -171,7 +169,7 @@ def _push(server: ServiceClient, options: argparse.Namespace) -> int:
 
 def _delete_if_empty(server: ServiceClient, path: str) -> None:
     """Delete a new list after a failed upload, unless the service has already imported parts of the file."""
-    site_list: _ListWithSize = server.request("GET", path)
+    site_list: _List = server.request("GET", path)
     if site_list["entries"] == 0:
         server.request("DELETE", path)
     else:

@@ -66,6 +66,7 @@ def list_snapshot(request: MemberRequest, list_id: str, run_id: str = "") -> Htt
         "state": state_of_run(run),
         "is_latest": not run_id,
         "before": previous(run),
+        "has_workbook": exports.has_workbook(run),
         "types": Scan.Type.choices,
         "page": snapshots.snapshot_page(run, request.GET),
     }
@@ -158,7 +159,7 @@ def list_export(
 ) -> HttpResponse | StreamingHttpResponse:
     """Download a snapshot as a file in one of the API's export formats."""
     run = _run(request, list_id, run_id)
-    if export_format not in exports.WRITERS:
+    if export_format not in exports.WRITERS or (export_format == "xlsx" and not exports.has_workbook(run)):
         raise Http404
     response = StreamingHttpResponse(
         exports.export(run, export_format), content_type=exports.WRITERS[export_format].media_type

@@ -209,6 +209,35 @@ def test_killed_counting_is_repeated(owner: Member, victim: str) -> None:
     assert is_counted_once(run, 5)
 
 
+def test_large_run_without_message_gets_a_task(owner: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end of a large run takes longer than the periodic task may."""
+    run = ended_run(owner, 3)
+    monkeypatch.setattr(counting, "MAX_ENTRIES_WITHOUT_TASK", 2)
+    with mock.patch.object(counting, "enqueue_count") as enqueue_count:
+        for _ in range(2):
+            assert counting.count_missed_results(timezone.now(), lambda: True) == 0
+    enqueue_count.assert_called_once_with(run.site_list_id, run.id)
+    run.refresh_from_db()
+    assert run.status == "running"
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_run_that_another_process_counts_is_not_waited_for() -> None:
+    run = ended_run(member_of("Owner", "business"), 3)
+
+    def count_missed() -> int:
+        try:
+            return counting.count_missed_results(timezone.now(), lambda: True)
+        finally:
+            close_connections()
+
+    with ThreadPoolExecutor(1) as threads:
+        with transaction.atomic():
+            counting.lock_run(run.id)
+            assert threads.submit(count_missed).result(timeout=60) == 0
+        assert threads.submit(count_missed).result(timeout=60) == 3
+
+
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_processes_count_a_result_once() -> None:
     owner = member_of("Owner", "business")

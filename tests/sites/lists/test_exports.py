@@ -16,7 +16,7 @@ from django.utils import timezone
 from sites.lists import exports
 from sites.models import ListResult, ListRun
 from sites.models.site_list import Fact, ResultFinding
-from tests.factories import Member
+from tests.factories import Member, browser_of, person_of
 from tests.queries import counted
 from tests.sites.lists.cast import make_list
 from tests.sites.lists.snapshot_cast import SnapshotSite, snapshot
@@ -131,6 +131,23 @@ def test_api_streams_csv_and_json_lines(home: Member, stranger: Member, run: Lis
     assert home.api.get(f"{path}/pdf").json()["code"] == "INVALID_PARAMS"
     ListRun.objects.update(status="running", ended_at=None)
     assert home.api.get(f"{path}/csv").json()["code"] == "SNAPSHOT_NOT_FOUND"
+
+
+def test_snapshot_with_more_sites_than_rows_of_a_sheet_has_no_workbook(
+    home: Member, run: ListRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person = browser_of(person_of(home, "viewer", "viewer@example.com"))
+    snapshot = f"/o/{home.organization.slug}/lists/{run.site_list_id}/runs/{run.id}"
+    exported = f"/v1/lists/{run.site_list_id}/snapshots/{run.id}/export"
+    assert "export/xlsx" in person.get(snapshot).content.decode()
+    assert person.get(f"{snapshot}/export/xlsx").status_code == 200
+    monkeypatch.setattr(exports, "MAX_WORKBOOK_SITES", run.entries - 1)
+    answer = home.api.get(f"{exported}/xlsx")
+    assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_PARAMS")
+    assert "Download it as CSV or JSON Lines." in answer.json()["error"]
+    assert home.api.get(f"{exported}/csv").status_code == 200
+    assert "export/xlsx" not in person.get(snapshot).content.decode()
+    assert person.get(f"{snapshot}/export/xlsx").status_code == 404
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)

@@ -26,7 +26,8 @@ def cities(home: Member) -> SiteList:
 
 def send(home: Member, site_list: SiteList, text: str, name: str = "july") -> Any:
     path = f"/v1/lists/{site_list.id}/entries?import={name}"
-    return home.api.call("POST", path, text.encode(), "text/plain")
+    media_type = "text/csv" if "," in text else "text/plain"
+    return home.api.call("POST", path, text.encode(), media_type)
 
 
 def finish(home: Member, site_list: SiteList, name: str = "july") -> list[int]:
@@ -54,6 +55,7 @@ def test_import_in_parts_replaces_the_sites(
 ) -> None:
     monkeypatch.setattr(part_imports, "ENTRIES_PER_REQUEST", batch)
     monkeypatch.setattr(part_imports, "RECORDS_PER_DELETION", 2)
+    monkeypatch.setattr(part_imports, "MAX_REMOVED", 2)
     kept = cities.entries.get(host="old-3.com").id
     assert send(home, cities, "new-1.com\nold-3.com").json() == {"added": 1, "removed": 0, "changed": 0, "unchanged": 1}
     assert send(home, cities, "new-2.com\nold-6.com").status_code == 200
@@ -63,7 +65,53 @@ def test_import_in_parts_replaces_the_sites(
     assert sum(finish(home, cities)) == 5
     assert hosts(cities) == {"new-1.com", "new-2.com", "old-3.com", "old-6.com"}
     assert cities.entries.get(host="old-3.com").id == kept
+    assert delete_list_imports()
     assert (ListImport.objects.count(), ListImportSite.objects.count()) == (0, 0)
+
+
+def test_repeated_last_request_removes_nothing(home: Member, cities: SiteList) -> None:
+    send(home, cities, "new-1.com\nold-3.com")
+    path = f"/v1/lists/{cities.id}/entries?import=july&cursor="
+    assert home.api.delete(path).json() == {"removed": 6, "next_cursor": None}
+    # A process that deletes the records of the import was killed.
+    ListImportSite.objects.all()[0].delete()
+    assert home.api.delete(path).json()["code"] == "INVALID_PARAMS"
+    assert hosts(cities) == {"new-1.com", "old-3.com"}
+    # An import with the same name begins anew.
+    assert send(home, cities, "new-2.com").status_code == 200
+    assert finish(home, cities) == [2]
+    assert hosts(cities) == {"new-2.com"}
+
+
+def test_import_that_expires_during_its_deletion_removes_nothing(home: Member, cities: SiteList) -> None:
+    send(home, cities, "new-1.com")
+    ListImport.objects.update(last_part_at="2020-01-01T00:00:00Z")
+    assert not delete_list_imports(lambda: False)
+    assert ListImportSite.objects.count() == 1
+    assert home.api.delete(f"/v1/lists/{cities.id}/entries?import=july").json()["code"] == "INVALID_PARAMS"
+    assert len(hosts(cities)) == 8
+
+
+def test_part_prolongs_its_import(home: Member, cities: SiteList) -> None:
+    send(home, cities, "new-1.com")
+    ListImport.objects.update(last_part_at="2020-01-01T00:00:00Z")
+    send(home, cities, "new-2.com")
+    assert delete_list_imports()
+    assert finish(home, cities) == [7]
+
+
+def test_parts_replace_tags_and_notes(home: Member, cities: SiteList) -> None:
+    """A site that several parts have gets the tags of all of them, as if they were one file."""
+    for registrar in ("a", "b"):
+        numbers = send(home, cities, f"old-1.com,registrar-{registrar},{registrar}", registrar).json()
+        assert (numbers["added"], numbers["changed"]) == (0, 1)
+        repeated = send(home, cities, f"old-1.com,registrar-{registrar},{registrar}", registrar).json()
+        assert repeated["unchanged"] == 1
+    entry = cities.entries.get(host="old-1.com")
+    assert (entry.tags, entry.note) == (["registrar-b"], "b")
+    send(home, cities, "old-1.com,north", "b")
+    entry.refresh_from_db()
+    assert (sorted(entry.tags), entry.note) == (["north", "registrar-b"], "b")
 
 
 def test_imports_do_not_affect_each_other(home: Member, cities: SiteList) -> None:
@@ -71,7 +119,7 @@ def test_imports_do_not_affect_each_other(home: Member, cities: SiteList) -> Non
     send(home, cities, "new-2.com", "b")
     finish(home, cities, "b")
     assert hosts(cities) == {"new-2.com"}
-    assert ListImport.objects.get().name == "a"
+    assert ListImport.objects.get(is_ended=False).name == "a"
 
 
 def test_unknown_import_removes_nothing(home: Member, cities: SiteList) -> None:
@@ -96,7 +144,7 @@ def test_list_has_few_unfinished_imports(home: Member, cities: SiteList) -> None
         assert send(home, cities, "new.com", f"i{number}").status_code == 200
     assert send(home, cities, "more.com", "one-more").json()["code"] == "INVALID_PARAMS"
     assert "more.com" not in hosts(cities)
-    ListImport.objects.filter(name="i1").update(created_at="2020-01-01T00:00:00Z")
+    ListImport.objects.filter(name="i1").update(last_part_at="2020-01-01T00:00:00Z")
     assert delete_list_imports()
     assert send(home, cities, "more.com", "one-more").status_code == 200
 

@@ -21,7 +21,7 @@ from website_scan.command.errors import ServerRefused
 from website_scan.command.list_parts import split
 from website_scan.command.remote import KEY
 
-LIST = {"id": "lst_" + "a" * 22, "name": "zone"}
+LIST: dict[str, object] = {"id": "lst_" + "a" * 22, "name": "zone", "entries": 0}
 
 
 @pytest.fixture(autouse=True)
@@ -89,3 +89,19 @@ def test_interrupted_push_keeps_the_imported_parts_of_a_new_list(
     assert (f"DELETE /v1/lists/{LIST['id']}" in requested_paths(fake)) is is_deleted
     message = f"zone ({LIST['id']}) has 2 sites so far. Push the same file again to import the others."
     assert (message in capsys.readouterr().err) is not is_deleted
+
+
+def test_small_file_for_a_large_list_is_sent_in_parts(fake: Fake, tmp_path: Path) -> None:
+    file = tmp_path / "zone.txt"
+    file.write_text("a.se\n")
+    numbers = {"added": 1, "removed": 0, "changed": 0, "unchanged": 0}
+    fake.answers += [
+        lists_answer(LIST | {"entries": 100_001}),
+        json_answer(numbers),
+        json_answer({"removed": 7, "next_cursor": None}),
+    ]
+    assert run_list_command(fake, "push", str(file)) == 0
+    assert [path.partition("?")[0] for path in requested_paths(fake)[1:]] == [
+        f"POST /v1/lists/{LIST['id']}/entries",
+        f"DELETE /v1/lists/{LIST['id']}/entries",
+    ]

@@ -20,10 +20,10 @@ from website_scan.command.remote import KEY, ServiceClient
 
 __all__ = ["fake"]
 
-LIST = {"id": "lst_0123456789012345678901", "name": "sites"}
+LIST = {"id": "lst_0123456789012345678901", "name": "sites", "entries": 0}
 RUN = {"id": "run_1", "status": "running", "entries": 1204, "done": 0, "failed": 0, "left_out": 0}
 CHANGES = {"added": 1200, "removed": 3, "changed": 0, "unchanged": 4}
-NO_CONTENT = (204, {}, b"")
+NO_CONTENT: Answer = (204, {}, b"")
 NO_LISTS = {"lists": [], "total": 0}
 
 
@@ -36,7 +36,7 @@ def json_answer(body: object, status: int = 200) -> Answer:
     return status, {}, json.dumps(body).encode()
 
 
-def lists_answer(*site_lists: dict[str, str]) -> Answer:
+def lists_answer(*site_lists: dict[str, object]) -> Answer:
     return json_answer({"lists": site_lists or [LIST], "total": len(site_lists or [LIST])})
 
 
@@ -148,7 +148,7 @@ def test_push_from_standard_input_needs_a_list_name(fake: Fake, monkeypatch: pyt
         run_list_command(fake, "push", "-")
     piped_text()
     fake.answers = [json_answer(LIST), json_answer(CHANGES)]
-    assert run_list_command(fake, "push", "-", LIST["id"], "--quiet") == 0
+    assert run_list_command(fake, "push", "-", str(LIST["id"]), "--quiet") == 0
     assert fake.requests[-1][3] == b"a.example"
 
 
