@@ -259,7 +259,7 @@ class ListEntries(ApiView):
         responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`.", e404=ENTRY_NOT_FOUND),
     )
     def delete(self, request: Request, list_id: str) -> Answer[part_imports.RemovedEntries]:
-        """Examines the next 10,000 sites, and removes those that no part of the import had.
+        """Examines up to 10,000 sites, and removes up to 1,000 that no part of the import had.
 
         Repeat the request with `cursor` until `next_cursor` is null. The import is then finished.
         """
