@@ -51,12 +51,13 @@ RESULTS = """
         ORDER BY scan.created_at DESC LIMIT %(limit)s
     ) AS result
 """
-# Main page of the host: the https start page if that page has a result, otherwise the first page by URL.
+# Main page of the host: the https start page if that page has a result of all categories, otherwise the first page by
+# URL.
 MAIN = """
     SELECT coalesce(
         (SELECT url FROM scans_scan WHERE organization_id = %(organization)s
             AND md5(url) = md5('https://' || %(host)s || '/') AND status IN ('completed', 'partial')
-            AND NOT is_of_journey LIMIT 1),
+            AND NOT is_of_journey AND categories IS NULL LIMIT 1),
         (SELECT url FROM scans_scan WHERE organization_id = %(organization)s AND lead_id IS NULL
             AND host = %(host)s AND NOT is_of_journey ORDER BY left(url, 1000) LIMIT 1)
     )

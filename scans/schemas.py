@@ -199,7 +199,7 @@ def scan_detail_of(scan: Scan) -> ScanDetail:
         scan_json["request"] = credential_names_of(scan.credential_names)
     if scan.viewing is not None:
         scan_json["widths"], scan_json["color_scheme"] = scan.viewing["widths"], scan.viewing["color_scheme"]
-    if scan.categories is not None and scan.type == Scan.Type.SECURITY:
+    if scan.categories is not None:
         scan_json["categories"] = scan.categories
     if scan.requirements is not None:
         scan_json["requirements"] = requirements_json_of(scan.requirements)

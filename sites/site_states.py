@@ -99,10 +99,14 @@ STORE_FINDINGS = """
         since = CASE WHEN known.fixed_at IS NULL THEN known.since ELSE excluded.since END,
         is_new = known.is_new OR known.fixed_at IS NOT NULL
 """
-# SQL conditions for the page of the new row: it is the site's main page, or it replaces the main page.
-IS_START_PAGE = "%(has_result)s AND excluded.url = 'https://' || excluded.host || '/'"
-IS_MAIN = f"(state.url = excluded.url OR {IS_START_PAGE})"
 SCORE_COLUMNS = [f"{type}_{kind}" for type in TYPES for kind in ("score", "grade")]
+# SQL conditions for the page of the new row: it is the site's main page, or it replaces the main page. A page without
+# scores of all categories replaces none.
+HAS_NO_SCORES = (
+    f"state.failing_since IS NULL AND coalesce({', '.join(f'state.{type}_score' for type in TYPES)}) IS NULL"
+)
+IS_START_PAGE = "excluded.url = 'https://' || excluded.host || '/'"
+IS_MAIN = f"(state.url = excluded.url OR %(has_scores)s AND ({IS_START_PAGE} OR {HAS_NO_SCORES}))"
 
 
 def _updated_score(column: str) -> str:
@@ -186,7 +190,8 @@ def record_visit(*, ended: Ended, **_: object) -> None:
     grades = {f"{scan.type}_grade": scan.grade for scan in whole}
     empty = {column: None if column.endswith("score") else "" for column in SCORE_COLUMNS}
     error = "" if results or failure is None else failure.error_message
-    execute(STORE_STATE, {**parameters, **empty, **scores, **grades, "has_result": bool(results), "error": error})
+    has = {"has_result": bool(results), "has_scores": bool(whole)}
+    execute(STORE_STATE, {**parameters, **empty, **scores, **grades, **has, "error": error})
     refresh_states(lead.organization_id, [host], now)
 
 

@@ -186,7 +186,9 @@ def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # 
     rows = fetch(claim_sql(), {"scan": scan_id, "token": token, "worker": worker.name[:100]})
     lead, *others = sorted(rows, key=lambda row: (row[0] != scan_id, row[0]))
     _, scan_type, url, organization_id, host, is_background, audit_id, request_id, attempt, *further = lead
-    addresses, has_credentials, viewing, journey_run_id, requirements, categories = further
+    addresses, has_credentials, viewing, journey_run_id, requirements, _ = further
+    # Only the security scan of a visit has categories.
+    categories = next((row[-1] for row in rows if row[-1] is not None), None)
     return ScanClaim(
         scan_id,
         token,

@@ -211,7 +211,6 @@ def _new_scans(page: AuditPage, now: datetime) -> list[Scan]:
         kept_days=audit.kept_days,
         request_id=audit.request_id,
         viewing=audit.viewing,
-        categories=audit.categories,
         is_of_journey=audit.kind == Audit.Kind.JOURNEY,
         reserved_scans=audit.states_planned,
         **_credentials_for(audit, page),
@@ -219,7 +218,11 @@ def _new_scans(page: AuditPage, now: datetime) -> list[Scan]:
     # The visit of a dry run needs a scan, although the audit has no types.
     lead_type, *other_types = _types_with_lead_first(audit.types or [ScanType.ACCESSIBILITY])
     lead_scan = new_scan(type=lead_type, addresses=audit.addresses if _is_on_host(audit, page) else None)
-    return [lead_scan, *(new_scan(type=scan_type, lead=lead_scan) for scan_type in other_types)]
+    scans = [lead_scan, *(new_scan(type=scan_type, lead=lead_scan) for scan_type in other_types)]
+    for scan in scans:
+        if scan.type == Scan.Type.SECURITY:
+            scan.categories = audit.categories
+    return scans
 
 
 def _credentials_for(audit: Audit, page: AuditPage) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 Each part adds its sites and records them under the import's name. Sending a part again changes nothing. When all parts
 have been sent, the sites that are in none of them are removed, in batches. Memory and time of each request are limited
-by the size of a part or a batch. The import ends in the transaction of the last batch, so that a repeated request
-cannot examine sites whose records are being deleted.
+by the size of a part or a batch. The import is finished in the transaction of the last batch, so that a repeated
+request cannot examine sites whose records are being deleted.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from website_scan.json_types import Count, component
 
 NAME = re.compile(r"[0-9A-Za-z._-]{1,40}", re.ASCII)
 MAX_NAMES = 10
+State = ListImport.State
 # A request examines at most this number of entries, and removes at most this number: each has a result for each run,
 # which the removal updates.
 ENTRIES_PER_REQUEST = 10_000
@@ -81,16 +82,17 @@ def add_part(*, caller: Caller, list_id: str, name: str, rows: Sequence[Row]) ->
     """Add the sites of a part to a list, and record that the import has them.
 
     Existing sites get the tags and notes of the part, or additional ones if an earlier part had them. Raises the same
-    as `add_entries`, or InvalidParams if the list has too many unfinished imports.
+    as `add_entries`. If the list has too many unfinished imports, the one that has been idle the longest is forgotten.
     """
     urls = [row.url for row in rows]
     with transaction.atomic():
         site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
         list_import, is_new = ListImport.objects.update_or_create(
-            site_list=site_list, name=name, is_ended=False, defaults={"last_part_at": timezone.now()}
+            site_list=site_list, name=name, state=State.OPEN, defaults={"last_part_at": timezone.now()}
         )
-        if is_new and _unfinished(site_list).count() > MAX_NAMES:
-            raise InvalidParams(f"The list has {MAX_NAMES} unfinished imports. Finish one first.")
+        if is_new:
+            idle = _imports(site_list, State.OPEN).order_by("-last_part_at", "-id").values("id")[MAX_NAMES:]
+            ListImport.objects.filter(id__in=idle).update(state=State.FORGOTTEN)
         recorded = {url for (url,) in fetch(RECORDED, {"import": list_import.id, "urls": urls})}
         numbers = add_entries(caller=caller, list_id=list_id, rows=rows, replaced=set(urls) - recorded)
         with connection.cursor() as cursor:
@@ -98,18 +100,21 @@ def add_part(*, caller: Caller, list_id: str, name: str, rows: Sequence[Row]) ->
     return numbers
 
 
-def _unfinished(site_list: SiteList) -> QuerySet[ListImport]:
-    return ListImport.objects.filter(site_list=site_list, is_ended=False)
+def _imports(site_list: SiteList, state: State) -> QuerySet[ListImport]:
+    return ListImport.objects.filter(site_list=site_list, state=state)
 
 
 def remove_others(*, caller: Caller, list_id: str, name: str, cursor: str = "") -> RemovedEntries:
-    """Remove those of the next entries that no part of the import had. Ends the import at the end of the list.
+    """Remove those of the next entries that no part of the import had. Finishes the import at the end of the list.
 
+    A repeated request for a finished import removes nothing, because the client may not have received the response.
     Raises NotFound, or InvalidParams for an import without parts or an invalid cursor.
     """
     with transaction.atomic():
         site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
-        list_import = _unfinished(site_list).filter(name=name).first()
+        list_import = _imports(site_list, State.OPEN).filter(name=name).first()
+        if list_import is None and _imports(site_list, State.FINISHED).filter(name=name).exists():
+            return {"removed": 0, "next_cursor": None}
         if list_import is None:
             raise InvalidParams(f"The list has no unfinished import with the name {name}.")
         examined = _examine(site_list, list_import, cursor)
@@ -126,8 +131,8 @@ def remove_others(*, caller: Caller, list_id: str, name: str, cursor: str = "") 
             details = {"list": site_list.id, "entries": len(others)}
             activity.record_by_caller(caller, "list.entries_deleted", site_list.name, **details)
         if is_end:
-            list_import.is_ended = True
-            list_import.save(update_fields=["is_ended"])
+            list_import.state = State.FINISHED
+            list_import.save(update_fields=["state"])
     return {"removed": len(others), "next_cursor": None if is_end else (remaining[-1] if remaining else cursor)}
 
 
@@ -144,12 +149,13 @@ def _examine(site_list: SiteList, list_import: ListImport, cursor: str) -> list[
 
 
 def delete_imports(unused_since: datetime, has_time: Callable[[], bool]) -> bool:
-    """Delete ended imports, and those without a part since `unused_since`, with their records.
+    """Delete finished and forgotten imports, and those without a part since `unused_since`, with their records.
 
     Returns False if `has_time` returned False before all were deleted.
     """
-    ListImport.objects.filter(is_ended=False, last_part_at__lt=unused_since).update(is_ended=True)
-    for list_import in ListImport.objects.filter(is_ended=True):
+    idle = ListImport.objects.filter(state=State.OPEN, last_part_at__lt=unused_since)
+    idle.update(state=State.FORGOTTEN)
+    for list_import in ListImport.objects.exclude(state=State.OPEN):
         deleted = RECORDS_PER_DELETION
         while deleted == RECORDS_PER_DELETION:
             if not has_time():

@@ -13,7 +13,14 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("name", models.CharField(max_length=40)),
                 ("last_part_at", models.DateTimeField(default=django.utils.timezone.now)),
-                ("is_ended", models.BooleanField(default=False)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("open", "Open"), ("finished", "Finished"), ("forgotten", "Forgotten")],
+                        default="open",
+                        max_length=9,
+                    ),
+                ),
                 (
                     "site_list",
                     models.ForeignKey(
@@ -28,8 +35,8 @@ class Migration(migrations.Migration):
                 "constraints": [
                     models.UniqueConstraint(
                         fields=("site_list", "name"),
-                        condition=models.Q(("is_ended", False)),
-                        name="list_import_unfinished_unique",
+                        condition=models.Q(("state", "open")),
+                        name="list_import_open_unique",
                     )
                 ],
             },

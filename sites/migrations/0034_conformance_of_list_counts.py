@@ -1,41 +1,8 @@
-"""Counts of lists by success criterion, also for the latest run of each list of accessibility scans."""
-
-from typing import Any
+"""Counts of lists by success criterion."""
 
 from django.db import migrations, models
 
 import sites.models.site_list
-from sites.lists.conformance_counts import SiteConformance, add_site
-from sites.models.site_list import ConformanceCounts, empty_conformance_counts
-
-STATUSES = {"f": "fail", "w": "warn", "p": "pass"}
-TYPE = "accessibility"
-
-
-def count_latest_runs(apps: Any, schema_editor: Any) -> None:
-    """Count the sites of the latest run of each list, because only its criteria are shown."""
-    runs = apps.get_model("sites", "ListRun").objects.filter(status__in=("completed", "partial"))
-    for run in runs.order_by("site_list_id", "-started_at").distinct("site_list_id"):
-        if TYPE in run.types:
-            _count_run(apps, run)
-
-
-def _count_run(apps: Any, run: Any) -> None:
-    counts_by_tag: dict[str, ConformanceCounts] = {}
-    results = apps.get_model("sites", "ListResult").objects.filter(
-        run=run, status="done", accessibility_score__isnull=False
-    )
-    rows = results.order_by("position").values_list("id", "statuses", "tags")
-    for result_id, letters, tags in rows.iterator(chunk_size=2_000):
-        pairs = zip(run.checks, letters, strict=False)
-        site = SiteConformance.of_statuses(
-            {check: STATUSES[letter] for check, letter in pairs if letter in STATUSES}
-        )
-        for tag in ("", *tags):
-            add_site(counts_by_tag.setdefault(tag, empty_conformance_counts()), result_id, site)
-    for count in apps.get_model("sites", "ListCount").objects.filter(run=run, tag__in=counts_by_tag):
-        count.conformance = counts_by_tag[count.tag]
-        count.save(update_fields=["conformance"])
 
 
 class Migration(migrations.Migration):
@@ -50,5 +17,4 @@ class Migration(migrations.Migration):
                 default=sites.models.site_list.empty_conformance_counts,
             ),
         ),
-        migrations.RunPython(count_latest_runs, migrations.RunPython.noop),
     ]

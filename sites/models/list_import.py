@@ -12,19 +12,24 @@ from sites.models.site_list import SiteList
 class ListImport(models.Model):
     """Import of a list in parts, which the client has named.
 
-    An ended import remains stored with its sites until the next night.
+    A finished or forgotten import remains stored with its sites until the next night.
     """
+
+    class State(models.TextChoices):
+        OPEN = "open"
+        FINISHED = "finished"
+        FORGOTTEN = "forgotten"
 
     id = models.BigAutoField(primary_key=True)
     site_list = models.ForeignKey(SiteList, on_delete=models.CASCADE, related_name="imports", db_index=False)
     name = models.CharField(max_length=40)
     last_part_at = models.DateTimeField(default=timezone.now)
-    is_ended = models.BooleanField(default=False)
+    state = models.CharField(max_length=9, choices=State, default=State.OPEN)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["site_list", "name"], condition=Q(is_ended=False), name="list_import_unfinished_unique"
+                fields=["site_list", "name"], condition=Q(state="open"), name="list_import_open_unique"
             )
         ]
 

@@ -121,6 +121,8 @@ def test_visit_of_an_audit_judges_its_categories(home: Member, target: str) -> N
     assert claim.categories == (SecurityCategory.MAIL, SecurityCategory.NAMES)
     details = [home.api.get(f"/v1/scan/{scan.id}").json() for scan in Scan.objects.all()]
     assert {scan["type"]: scan.get("categories") for scan in details} == {"security": LIGHT, "seo": None}
+    # The scan for SEO is compared with other scans for SEO, and counts for badges and the site.
+    assert dict(Scan.objects.values_list("type", "categories")) == {"security": LIGHT, "seo": None}
 
 
 def test_repeated_scans_keep_the_categories(home: Member) -> None:

@@ -23,6 +23,7 @@ from tests.factories import Member, finished_scan, key_caller, make_result, make
 from tests.results import check_of
 from website_scan.findings import CRITICAL, HIGH
 from website_scan.result import CategoryResult, ScanError, SkippedCheck
+from website_scan.security_categories import SecurityCategory
 
 HOST = "example.com"
 ENV = check_of(
@@ -39,6 +40,14 @@ def scan_with(member: Member, *checks: Any, url: str = "https://example.com/", s
     categories = (CategoryResult("things", "Things", 10, checks, score),) if checks else ()
     assert finish_scan(claim, make_result(scan, categories=categories, score=score))
     return scan
+
+
+def scan_light(member: Member, url: str) -> None:
+    """Finish a scan of chosen categories."""
+    scan = make_scan(member, url=url, categories=["mail"])
+    claim = claim_scan(scan.id)
+    assert claim is not None
+    assert finish_scan(claim, make_result(scan, chosen_categories=(SecurityCategory.MAIL,)))
 
 
 def fail_scan(member: Member, code: str, url: str = "https://example.com/") -> None:
@@ -106,6 +115,22 @@ def test_start_page_becomes_the_main_page(home: Member) -> None:
     scan_with(home, type="seo", score=90)
     row = state()
     assert (row.url, row.security_score, row.seo_score, row.lowest_score) == ("https://example.com/", None, 90, 90)
+
+
+def test_scan_of_chosen_categories_replaces_no_scores(home: Member) -> None:
+    scan_with(home, url="https://example.com/shop", score=40)
+    scan_light(home, "https://example.com/")
+    row = state()
+    assert (row.url, row.security_score, row.lowest_score) == ("https://example.com/shop", 40, 40)
+    scan_with(home, url="https://example.com/shop", score=50)
+    assert state().security_score == 50
+
+
+def test_site_with_only_chosen_categories_gets_scores_later(home: Member) -> None:
+    scan_light(home, "https://example.com/")
+    assert (state().url, state().security_score) == ("https://example.com/", None)
+    scan_with(home, url="https://example.com/shop", score=40)
+    assert (state().url, state().security_score) == ("https://example.com/shop", 40)
 
 
 def test_failed_scan_of_the_main_page_is_an_outage(home: Member) -> None:

@@ -13,9 +13,9 @@ from website_scan.command.remote import ServiceClient, Upload
 
 # Larger files are sent in parts of this number of lines, each of which the service imports within some seconds.
 LINES_PER_PART = 10_000
-MAX_LINES_AT_ONCE = 50_000
-# The service replaces all sites of a list in one request only if it has at most this number of sites.
-MAX_SITES_REPLACED_AT_ONCE = 100_000
+# The service replaces all sites of a list in one request only if the file and the list have at most these sizes.
+MAX_LINES_AT_ONCE = MAX_SITES_REPLACED_AT_ONCE = 100_000
+MAX_BYTES_AT_ONCE = 16 * 1024 * 1024
 MEDIA_TYPES_WITH_LINES = ("text/csv", "text/plain")
 LINE_END = re.compile(rb"\r\n|\r|\n")
 # Every address has a dot or a colon, and a header line has neither.
@@ -49,7 +49,9 @@ def push_sites(
     ServerRefused.
     """
     lines = len(LINE_END.findall(upload.data))
-    is_large = lines > MAX_LINES_AT_ONCE or former_sites > MAX_SITES_REPLACED_AT_ONCE
+    is_large = (
+        lines > MAX_LINES_AT_ONCE or len(upload.data) > MAX_BYTES_AT_ONCE or former_sites > MAX_SITES_REPLACED_AT_ONCE
+    )
     if upload.media_type in MEDIA_TYPES_WITH_LINES and is_large:
         try:
             return _push_parts(server, path, upload, progress)

@@ -10,14 +10,14 @@ from django.db import connection
 
 from scans.models import Scan
 from sites.lists.conformance_counts import SiteConformance
-from sites.models import ListCount, ListEntry
+from sites.models import ListCount, ListEntry, ListRun
 from sites.models.site_list import empty_conformance_counts
 from tests.factories import Member, member_of
 from tests.sites.lists.running import UNREACHABLE, FakeWorker, ScriptedResult, make_check, make_numbered_list
 from website_scan.accessibility.standards import Standard
 from website_scan.result import CheckStatus
 
-migration = import_module("sites.migrations.0034_conformance_of_list_counts")
+migration = import_module("sites.migrations.0036_conformance_of_runs")
 CONTRAST: dict[str, CheckStatus] = {"color-contrast": "fail"}
 # link-name concerns 2.4.4 and 4.1.2 (A), button-name 4.1.2 (A), color-contrast 1.4.3 (AA).
 CHECKS_OF_SITES: tuple[dict[str, CheckStatus] | None, ...] = (
@@ -85,9 +85,20 @@ def test_migration_counts_the_latest_runs(owner: Member) -> None:
     assert set(expected) == {"", "north"}
     ListCount.objects.update(conformance=empty_conformance_counts())
     with connection.schema_editor(atomic=False) as editor:
-        migration.count_latest_runs(apps, editor)
+        migration.count_runs(apps, editor)
     assert dict(run.counts.values_list("tag", "conformance")) == expected
     assert older.counts.get(tag="").conformance == empty_conformance_counts()
+
+
+def test_migration_counts_running_runs(owner: Member) -> None:
+    towns = make_numbered_list(owner, len(CHECKS_OF_SITES), types=["accessibility"])
+    run = FakeWorker(result_of).run(towns)
+    expected = dict(run.counts.values_list("tag", "conformance"))
+    ListRun.objects.update(status="running", ended_at=None)
+    ListCount.objects.update(conformance=empty_conformance_counts())
+    with connection.schema_editor(atomic=False) as editor:
+        migration.count_runs(apps, editor)
+    assert dict(run.counts.values_list("tag", "conformance")) == expected
 
 
 def test_runs_of_other_types_have_no_counts(owner: Member) -> None:
