@@ -19,7 +19,7 @@ from website_scan.findings import ScanType
 from website_scan.net.client import Network
 from website_scan.net.policy import RouteValidator
 from website_scan.net.targets import Target
-from website_scan.page.evidence import Clock, Page, ScanTypes, ServedContent
+from website_scan.page.evidence import Clock, Document, Page, ScanTypes, ServedContent
 from website_scan.security_categories import Categories
 from website_scan.time_limit import OutOfTime, limited
 from website_scan.viewing import Viewing
@@ -215,7 +215,9 @@ def plan(
     if not scan_type.uses_browser and len(planned) < len(known):
         raise CatalogueError(f"{scan_type} scans use no browser, but one of their checks needs it")
     omitted = tuple(check for check in known if check not in planned)
-    needed = _needed_probes(planned, initial, extension, has_browser=has_browser)
+    # No check of some categories needs the document, but a log-in page has to be noticed.
+    noticed = [] if categories is None else [Need("", Document, optional=True)]
+    needed = _needed_probes(planned, initial, extension, has_browser=has_browser, noticed=noticed)
     return Plan(planned, needed, omitted, extension, categories)
 
 
@@ -245,9 +247,14 @@ def _is_in_state(evidence: type, extension: Extension) -> bool:
 
 
 def _needed_probes(
-    planned: Sequence[Check], initial: frozenset[type], extension: Extension, *, has_browser: bool
+    planned: Sequence[Check],
+    initial: frozenset[type],
+    extension: Extension,
+    *,
+    has_browser: bool,
+    noticed: Sequence[Need] = (),
 ) -> Mapping[type, Probe]:
-    """Return the probes of the evidence that the checks need, directly or not.
+    """Return the probes of the evidence that the checks need, directly or not, and of what is `noticed` of a page.
 
     Raises `CatalogueError` if a parameter needs evidence that no probe provides.
     """
@@ -271,6 +278,8 @@ def _needed_probes(
             raise CatalogueError(f"no probe provides {need.evidence.__name__}")
         needed[need.evidence] = probe
         pending.extend(probe.needs)
+        if need.evidence is Page:
+            pending.extend(noticed)
     return needed
 
 

@@ -16,6 +16,7 @@ from msgspec import Struct
 from infrastructure.api.errors import InvalidParams
 from sites.lists.tags import SEPARATOR
 from sites.lists.upload_faults import refuse_line
+from website_scan.address_texts import is_like_address
 from website_scan.errors import Refusal
 from website_scan.messages import cut
 
@@ -39,11 +40,6 @@ LINE_END = re.compile(r"\r\n|\r|\n")
 FIRST_DELIMITER = re.compile(rf'(?:"[^"]*"|[^"{DELIMITERS}])*+([{DELIMITERS}])')
 # Excel reads and writes a first line such as `sep=;`, which names the delimiter.
 DELIMITER_LINE = re.compile(rf'"?sep=([{DELIMITERS}|])"?[{DELIMITERS}]*', re.IGNORECASE)
-# Text that a person means as an address: with a scheme, an IP address, or a host name with a dot before two letters.
-ADDRESS = re.compile(
-    r"[a-z][a-z0-9+.-]{0,20}:/|\[|localhost\b|\d{1,3}(?:\.\d{1,3}){3}|\S*@|[^\s/?#]*[\w-]\.[^\W\d_]{2}",
-    re.IGNORECASE,
-)
 
 # The cells of a line are URL, tags and note. A line that cannot be read has a Refusal instead of cells. The second
 # element of a line is its text, or its item of JSON, for error messages.
@@ -133,14 +129,6 @@ def columns_of(header: Sequence[str], lines: Sequence[Sequence[str]]) -> Columns
     headers = {field: shown[index] if index < len(shown) else "" for field, index in indexes.items()}
     ignored = tuple(name for index, name in enumerate(shown) if name and index not in indexes.values())
     return Columns(indexes, headers, ignored, is_guessed)
-
-
-def is_like_address(cell: str) -> bool:
-    """Return True if a person would take the text for an address.
-
-    The address need not be scannable.
-    """
-    return bool(ADDRESS.match(cell.strip()))
 
 
 def _column_of_addresses(lines: Sequence[Sequence[str]]) -> int | None:

@@ -7,6 +7,14 @@
   const partials = [globalThis.__partial, ...parts.map((part) => part && JSON.parse(part))];
   const results = await axe.finishRun(partials, {...options, elementRef: true});
   axe.teardown(); // before the run on another width
+  // axe-core found no selector for an element that was removed in the meantime, and would report all of them as one.
+  const removed = new Map();
+  for (const node of [...results.violations, ...results.incomplete].flatMap(({nodes}) => nodes)) {
+    if (!node.element || node.element.isConnected) continue;
+    const {html, element: {localName}} = node;
+    removed.set(html, (removed.get(html) ?? 0) + 1);
+    Object.assign(node, {target: [localName], ancestry: [localName], removed: `${html} ${removed.get(html)}`});
+  }
   // The observer of changes does not see shadow trees.
   for (const {element, target, ancestry} of [...results.violations, ...results.incomplete].flatMap(({nodes}) => nodes)) {
     if (element?.getRootNode() === document) __scan.selectors.set(element, {selector: target, ancestry});
@@ -29,7 +37,7 @@
         if (!rules.has(rule.id)) rules.set(rule.id, {...rule, nodes: new Map()});
         for (const node of rule.nodes) {
           const {nodes} = rules.get(rule.id);
-          const key = JSON.stringify(node.target);
+          const key = node.removed ?? JSON.stringify(node.target);
           nodes.set(key, {...node, width: nodes.has(key) || runs.length === 1 ? null : run.width});
         }
       }

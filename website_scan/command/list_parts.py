@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TypedDict
 from urllib.parse import quote
 
+from website_scan.address_texts import is_like_address
 from website_scan.command.progress import ProgressLine
 from website_scan.command.remote import ServiceClient, Upload
 
@@ -18,8 +19,7 @@ MAX_LINES_AT_ONCE = MAX_SITES_REPLACED_AT_ONCE = 100_000
 MAX_BYTES_AT_ONCE = 16 * 1024 * 1024
 MEDIA_TYPES_WITH_LINES = ("text/csv", "text/plain")
 LINE_END = re.compile(rb"\r\n|\r|\n")
-# Every address has a dot or a colon, and a header line has neither.
-IN_ADDRESS = re.compile(rb"[.:]")
+DELIMITER = re.compile(r"[\t,;|]")
 # Excel writes a first line such as `sep=;`.
 DELIMITER_LINE = re.compile(rb"sep=.", re.IGNORECASE)
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -85,8 +85,14 @@ def split(content: bytes) -> Iterator[bytes]:
     """Yield parts of a file with up to `LINES_PER_PART` lines, each with the file's header line, if it has one."""
     lines = [line for line in LINE_END.split(content.removeprefix(BYTE_ORDER_MARK)) if line.strip()]
     number_of_header_lines = 1 if lines and DELIMITER_LINE.match(lines[0]) else 0
-    if lines[number_of_header_lines:] and not IN_ADDRESS.search(lines[number_of_header_lines]):
+    if lines[number_of_header_lines:] and _is_header(lines[number_of_header_lines]):
         number_of_header_lines += 1
     header = lines[:number_of_header_lines]
     for begin in range(number_of_header_lines, len(lines), LINES_PER_PART):
         yield b"\n".join((*header, *lines[begin : begin + LINES_PER_PART]))
+
+
+def _is_header(line: bytes) -> bool:
+    """Return True if no cell is an address. The service decides in the same way."""
+    cells = DELIMITER.split(line.decode(errors="replace"))
+    return not any(is_like_address(cell.strip(' "')) for cell in cells)

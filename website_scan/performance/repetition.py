@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from website_scan.browser.evidence import Load, Task
 from website_scan.browser.stability import LONG_TASK_S, are_loads_stable, was_starved
+from website_scan.page.references import ResourceKind
 from website_scan.performance.vitals import (
     CLS,
     FCP_S,
@@ -41,8 +44,11 @@ def is_one_load_enough(load: Load, markup: MarkupFacts) -> bool:
     """Return True if the figures of the first load are within all limits, whatever further loads measure.
 
     Further loads only lower the figures that count, even if this load had to wait for a processor. The exception is the
-    Speed Index, because a film may miss frames, so the latest paint has to be within its limit.
+    Speed Index, because a film may miss frames, so the latest paint has to be within its limit. The style sheets are
+    not known yet, so any font may hide text until it has loaded.
     """
+    fonts = frozenset(request.url for request in load.requests if request.kind is ResourceKind.FONT)
+    markup = replace(markup, text_blocking_fonts=fonts)
     measured = vitals([load], markup)
     paints = (measured.fcp, measured.lcp, measured.tbt)
     return (

@@ -7,13 +7,16 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from website_scan.catalogue import Category, Check, Declaration, Probe, States, new_check
+from website_scan.accessibility.document import AccessibleDocument
+from website_scan.browser.visit import Repetition
+from website_scan.catalogue import Category, Check, Declaration, Need, Probe, States, new_check
 from website_scan.crawl.discovery.patterns import Patterns
 from website_scan.crawl.robots import normalised_path
 from website_scan.extension import NO_EXTENSION, Extension
 from website_scan.findings import SEVERE, NotApplicable
 from website_scan.outcomes import Verdict
 from website_scan.page.evidence import Page
+from website_scan.performance.probes.vitals import repetition
 from website_scan.requirements.content_checks import element_check, file_check, header_check, link_check, text_check
 from website_scan.requirements.files import OwnFiles, file_probe
 from website_scan.requirements.limit_checks import bytes_check, metric_check, requests_check, states_of
@@ -35,6 +38,21 @@ from website_scan.requirements.model import (
 from website_scan.requirements.seen_page import SEEN_PAGE, SEEN_TEXT, SeenPage, SeenText
 from website_scan.requirements.wording import CONSEQUENCE, WHY
 
+
+def repeated_loads(page: Page, document: AccessibleDocument) -> Repetition:
+    """Decide as without own limits, but never after one load: its figure may be above an own limit by chance."""
+    return Repetition(repetition(page, document).needs_another_load, lambda _load: False)
+
+
+REPETITION = Probe(
+    "own_repetition",
+    Repetition,
+    repeated_loads,
+    (Need("page", Page, optional=False), Need("document", AccessibleDocument, optional=False)),
+    essential=False,
+    applies_to_whole_origin=False,
+    needs_idle_network=False,
+)
 OTHER_PAGES = NotApplicable("The requirement applies to other pages.")
 
 
@@ -68,7 +86,11 @@ def extension_of(requirements: Requirements) -> Extension:
     checks = tuple(_check(rule, category) for rule in requirements.rules)
     files = [rule.condition for rule in requirements.rules if isinstance(rule.condition, FileRule)]
     probes: dict[type, Probe] = {SeenPage: SEEN_PAGE, SeenText: SEEN_TEXT}
-    return Extension(checks, probes | ({OwnFiles: file_probe(files)} if files else {}))
+    if files:
+        probes[OwnFiles] = file_probe(files)
+    if any(isinstance(rule.condition, MetricRule) for rule in requirements.rules):
+        probes[Repetition] = REPETITION
+    return Extension(checks, probes)
 
 
 def _check(rule: Rule, category: Category) -> Check:

@@ -17,7 +17,7 @@ LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 ISSUER = re.compile(rf"{LABEL}(?:\.{LABEL})*")
 PARAMETER = re.compile(r"([A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)[ \t]*=[ \t]*([\x21-\x3a\x3c-\x7e]*)")
 METHOD = re.compile(r"[A-Za-z0-9-]+")
-REPORT_ADDRESS = re.compile(r"mailto:[^@\s]+@[^@\s]+|https?://[^/\s]\S*", re.IGNORECASE)
+REPORT_ADDRESS = re.compile(r"mailto:[^@\s]+@\S+|https?://[^/\s]\S*", re.IGNORECASE)
 ABSOLUTE_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
 # Validation methods of ACME (IANA, “ACME Validation Methods”). Those of a single authority begin with "ca-".
 ACME_METHODS = frozenset(

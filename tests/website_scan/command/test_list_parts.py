@@ -42,6 +42,11 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (b"sep=;\nurl;tags\na.se;x\nb.se\nc.se", [b"sep=;\nurl;tags\na.se;x\nb.se", b"sep=;\nurl;tags\nc.se"]),
         (b"sep=;\na.se;x\nb.se\nc.se", [b"sep=;\na.se;x\nb.se", b"sep=;\nc.se"]),
+        (
+            b'"Domain";Nr.;Time: UTC\na.se;1;x\nb.se\nc.se',
+            [b'"Domain";Nr.;Time: UTC\na.se;1;x\nb.se', b'"Domain";Nr.;Time: UTC\nc.se'],
+        ),
+        (b'1,"https://a.se/"\n2,b.se\n3,c.se', [b'1,"https://a.se/"\n2,b.se', b"3,c.se"]),
         (b"", []),
     ],
 )

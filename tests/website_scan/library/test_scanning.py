@@ -102,6 +102,18 @@ def test_chosen_categories_limit_security(site: Site) -> None:
     assert not page["seo"].notice
 
 
+@pytest.mark.parametrize("category", ["cookies", "names", "headers"])
+def test_scan_of_a_category_notices_a_log_in_page(category: str) -> None:
+    log_in = Answer(
+        "<!doctype html><title>Log in</title><form><input type=password name=p><button>Log in</button></form>"
+    )
+    with Site({"/account": Answer.redirect("/login"), "/login": log_in}) as site:
+        result = website_scan.scan(
+            f"{site.url}/account", "security", browser=False, allow_networks=LOOPBACK, categories=[category]
+        )
+    assert result["security"].needs_log_in
+
+
 def test_port_that_is_not_allowed_raises() -> None:
     with pytest.raises(website_scan.InvalidUrl, match="Port 22"):
         website_scan.scan("https://example.com:22/", browser=False)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from tests.website_scan.browser.loads import document_request, largest_paint, load, request
 from website_scan.browser.evidence import LayoutShift, Load, MainThread, Progress, Task
 from website_scan.browser.stability import PHONE_SLOWDOWN
+from website_scan.page.references import ResourceKind
 from website_scan.performance.repetition import (
     MAX_LOADS,
     MAX_LOADS_UNTIL_STABLE,
@@ -78,6 +79,7 @@ def test_load_with_fewest_long_tasks_counts() -> None:
 
 
 HERO = request("hero.jpg", start_s=0.1, end_s=1.0, wire_bytes=800_000)
+FONT = request("tea.woff2", ResourceKind.FONT, start_s=0.1, end_s=0.2, wire_bytes=340_000)
 FAST_LOAD = replace(load_with_tasks(0.01), observed_s=0.9, progress=Progress(((0.31, 1.0),), ()))
 MISSES_FRAMES = Progress(((0.31, 1.0),), ((HERO.url, 0.0),))
 
@@ -112,6 +114,7 @@ def test_one_load_is_enough_if_all_figures_are_within_their_limits(figures: dict
         pytest.param({"shifts": (LayoutShift(0.4, 0.2, "p"),)}, id="layout-shift"),
         pytest.param({"script_s": 0.4}, id="long-scripts"),
         pytest.param({"main_thread_s": 0.6}, id="busy-main-thread"),
+        pytest.param({"requests": (document_request(), FONT), "observed_s": 1.1}, id="late-font"),
     ],
 )
 def test_one_load_is_not_enough_if_another_one_could_change_a_verdict(figures: dict[str, Any]) -> None:

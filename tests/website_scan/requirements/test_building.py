@@ -9,13 +9,18 @@ from typing import Any
 import pytest
 
 from tests.targets.server import Answer, Site
-from tests.website_scan.cast import POLICY
+from tests.website_scan.cast import POLICY, document, page
+from tests.website_scan.performance.test_repetition import FAST_LOAD
+from website_scan.accessibility.document import AccessibleDocument
+from website_scan.browser.visit import Repetition
 from website_scan.catalogue import catalogue_version
 from website_scan.evidence_cache import InMemoryEvidence
+from website_scan.extension import NO_EXTENSION
 from website_scan.findings import ScanType
 from website_scan.net.client import Network
 from website_scan.net.targets import parse_target
 from website_scan.page.evidence import Page
+from website_scan.plan import plan
 from website_scan.requirements.building import extension_of
 from website_scan.requirements.content_checks import file_check
 from website_scan.requirements.files import FileAnswer, FileUnavailable, OwnFiles, file_probe
@@ -253,6 +258,18 @@ def test_weight_zero_changes_no_score() -> None:
     assert with_weight.score is not None
     assert plain.score is not None
     assert with_weight.score < plain.score
+
+
+def test_own_limits_need_a_second_load() -> None:
+    """The usual limits are higher, so one load would be enough for them."""
+    rule = {"name": "Fast", "metric": "first-contentful-paint", "at_most": 1000}
+    own = extension_of(read_requirements({"rules": [rule]}))
+    site_page = page(PAGE)
+    for extension, is_enough in ((NO_EXTENSION, True), (own, False)):
+        probe = plan(ScanType.PERFORMANCE, has_browser=True, extension=extension).probes[Repetition]
+        repetition = probe.function(page=site_page, document=AccessibleDocument(document(site_page)))
+        assert isinstance(repetition, Repetition)
+        assert repetition.is_one_load_enough(FAST_LOAD) is is_enough
 
 
 def test_metrics_of_a_browser_are_omitted_without_one() -> None:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
-from website_scan.browser.devtools import Target
+from website_scan.browser.devtools import Session
 from website_scan.browser.injected_scripts import read_script
 from website_scan.browser.journey.secrets import SecretMask
 from website_scan.browser.journey.worlds import FrameNode, Frames, ScriptFailed
@@ -35,7 +35,7 @@ Box = tuple[float, float, float, float]
 class MaskedCamera:
     """Session without an emulated screen whose screenshots have no secrets (see `pictures`)."""
 
-    def __init__(self, session: Target, frames: Frames, mask: SecretMask, allowed: Callable[[str], bool]) -> None:
+    def __init__(self, session: Session, frames: Frames, mask: SecretMask, allowed: Callable[[str], bool]) -> None:
         self._session = session
         self._frames = frames
         self._mask = mask
@@ -43,8 +43,8 @@ class MaskedCamera:
         # The page cannot show secrets before one is typed.
         self.has_secrets = False
 
-    def on(self, event: str, handler: Callable[[Any], None]) -> object:
-        return self._session.on(event, handler)
+    def on(self, event: str, handler: Callable[[Any], None]) -> None:
+        self._session.on(event, handler)
 
     async def send(self, method: str, params: dict[str, Any] | None = None) -> Any:
         """Send a command. Screenshots have no secrets. Raises `ProtocolError`, `BrowserFailed`."""
@@ -82,14 +82,17 @@ class MaskedCamera:
 
     @asynccontextmanager
     async def _paused_animations(self) -> AsyncIterator[None]:
-        """Pause the animations of styles. A moving secret could be at the same place before and after a picture."""
+        """Pause the animations of styles. A moving secret could be at the same place before and after a picture.
+
+        The end of the pause is not waited for, because the time limit of a picture could not interrupt it.
+        """
         await self._session.send("Animation.enable")
         await self._session.send("Animation.setPlaybackRate", {"playbackRate": 0})
         try:
             yield
         finally:
-            await self._session.send("Animation.setPlaybackRate", {"playbackRate": 1})
-            await self._session.send("Animation.disable")
+            self._session.post("Animation.setPlaybackRate", {"playbackRate": 1})
+            self._session.post("Animation.disable")
 
     async def _secret_boxes(self) -> list[Box]:
         """Return the boxes of everything that shows a secret, in the layout viewport of the page."""
