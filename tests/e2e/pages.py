@@ -578,6 +578,10 @@ def _open_page(page: Page, rendering: RenderedPages, name: str, action: Callable
             rendered_page = page_request if path == page_request.path else pages_by_path.get(path, page_request)
             route.fulfill(status=200, headers=dict(rendered_page.headers), body=rendered_page.body)
             return
+        if route.request.resource_type in ("fetch", "xhr") and path not in rendering.resources:
+            # Parts of a page that renew themselves after some seconds remain as they are.
+            route.fulfill(status=204)
+            return
         resource = rendering.resources.get(path) or _read_static_file(url.path)
         route.fulfill(status=resource.status, headers=dict(resource.headers), body=resource.body)
 
