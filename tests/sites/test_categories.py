@@ -275,7 +275,7 @@ def test_facts_of_other_categories_are_missing() -> None:
     ("types", "categories", "asked"),
     [
         (("security",), (SecurityCategory.MAIL,), []),
-        (("security",), (SecurityCategory.NAMES,), ["status", "hsts"]),
+        (("security",), (SecurityCategory.NAMES,), ["status", "hsts", "generator", "language"]),
         (("security",), (SecurityCategory.HEADERS,), ["status", "hsts", "generator", "language"]),
         (("security", "seo"), (SecurityCategory.MAIL,), ["status", "hsts", "generator", "language"]),
         (("security",), None, ["status", "hsts", "generator", "language"]),
