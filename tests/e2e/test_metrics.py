@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import signal
-from collections.abc import Mapping
 from typing import Any
 
-import environ
 import psutil
-import psycopg
 import pytest
 import requests
 
@@ -41,14 +37,8 @@ def ended_scans(metrics: Samples) -> dict[str, float]:
     return {name: value for name, value in metrics.items() if name.startswith("scans_ended_total")}
 
 
-def service_variables(running: RunningService) -> Mapping[str, str]:
-    stored_variables: dict[str, str] = json.loads((running.service.data_dir / "running.json").read_text())
-    return stored_variables
-
-
 def query_rows(running: RunningService, sql: str) -> list[tuple[Any, ...]]:
-    at = environ.Env.db_url_config(service_variables(running)["DATABASE_URL"])
-    with psycopg.connect(dbname=at["NAME"], user=at["USER"], host=at["HOST"], port=at["PORT"]) as connection:
+    with running.connect() as connection:
         return connection.execute(sql).fetchall()
 
 

@@ -13,8 +13,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import environ
-import psycopg
 import pytest
 import requests
 
@@ -125,9 +123,7 @@ def raise_rate_limit(running: RunningService) -> None:
 
     With the demo organization's limit, the service would answer most requests of schemathesis with 429.
     """
-    variables = json.loads((running.service.data_dir / "running.json").read_text())
-    at = environ.Env.db_url_config(variables["DATABASE_URL"])
-    with psycopg.connect(dbname=at["NAME"], user=at["USER"], host=at["HOST"], port=at["PORT"]) as connection:
+    with running.connect() as connection:
         connection.execute("UPDATE accounts_tier SET requests_per_minute = 1000000")
 
 
