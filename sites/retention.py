@@ -86,7 +86,7 @@ def delete_snapshots(has_time: HasTime = always) -> bool:
 
 
 def delete_list_imports(has_time: HasTime = always) -> bool:
-    """Delete imports of lists that have ended, or have had no part for a week."""
+    """Delete finished and forgotten imports of lists, and imports that have received no part for a week."""
     return delete_imports(timezone.now() - IMPORT_RETENTION, has_time)
 
 

@@ -215,7 +215,7 @@ def plan(
     if not scan_type.uses_browser and len(planned) < len(known):
         raise CatalogueError(f"{scan_type} scans use no browser, but one of their checks needs it")
     omitted = tuple(check for check in known if check not in planned)
-    # No check of some categories needs the document, but a log-in page has to be noticed.
+    # The document shows whether the page asks for a log-in, which a scan of any category reports.
     noticed = [] if categories is None else [Need("", Document, optional=True)]
     needed = _needed_probes(planned, initial, extension, has_browser=has_browser, noticed=noticed)
     return Plan(planned, needed, omitted, extension, categories)

@@ -94,7 +94,7 @@ def count_missed_results(now: datetime, has_time: Callable[[], bool]) -> int:
 
 
 def _count_missed(row_id: str) -> int:
-    """Count the ended results of a run or of a list, unless another process or another task does.
+    """Count the ended results of a run or of a list, unless another process is counting them.
 
     `row_id` is as for `count`. A large run gets a task, because its end can take longer than the caller has time for.
     """

@@ -3,7 +3,7 @@
 Each part adds its sites and records them under the import's name. Sending a part again changes nothing. When all parts
 have been sent, the sites that are in none of them are removed, in batches. Memory and time of each request are limited
 by the size of a part or a batch. The import is finished in the transaction of the last batch, so that a repeated
-request cannot examine sites whose records are being deleted.
+request cannot examine sites while the records of the parts are being deleted.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from website_scan.json_types import Count, component
 NAME = re.compile(r"[0-9A-Za-z._-]{1,40}", re.ASCII)
 MAX_NAMES = 10
 State = ListImport.State
-# A request examines at most this number of entries, and removes at most this number: each has a result for each run,
-# which the removal updates.
+# Maximum numbers of entries that a request examines, and removes. The removal of an entry updates its results in all
+# runs, so it takes long after many runs.
 ENTRIES_PER_REQUEST = 10_000
 MAX_REMOVED = 1_000
 ADDRESS = f'left(url, {SORTED_CHARACTERS}) COLLATE "C"'

@@ -40,7 +40,10 @@ from website_scan.requirements.wording import CONSEQUENCE, WHY
 
 
 def repeated_loads(page: Page, document: AccessibleDocument) -> Repetition:
-    """Decide as without own limits, but never after one load: its figure may be above an own limit by chance."""
+    """Decide whether a page is loaded again if the user has limits for metrics.
+
+    One load is never enough, because a busy machine may have slowed it down beyond such a limit.
+    """
     return Repetition(repetition(page, document).needs_another_load, lambda _load: False)
 
 
