@@ -52,7 +52,7 @@ PARTS = {
         is_in_bench=False,
         needs_namespace=True,
     ),
-    # The other tools are rarely installed.
+    # The other tools are rarely installed. This part needs root.
     "peers": Part(1, is_in_bench=False),
     # The time limit is sufficient for fast pages, but too short for slow pages.
     "soak": Part(1, {"SCAN_BROWSER": "off", "SCAN_TIME_LIMIT": "20"}, is_in_bench=False),

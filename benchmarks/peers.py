@@ -2,31 +2,28 @@
 
 The tools are not installed by this benchmark. It measures those that are on PATH, or in the folders of `--tools`, such
 as `--tools /opt/tools/node_modules/.bin`. All commands take turns on each page. A figure is the processor time of a
-command with all its processes, from start to end, so it includes the start of Python, Node and Chromium.
+command with all its processes, from start to end, so it includes the start of Python, Node and Chromium. It needs Linux
+and root, for a control group.
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-import psutil
 import requests
 from msgspec import Struct
 
+from benchmarks.control_group import control_group
 from benchmarks.peer_pages import run_peer_pages
 from benchmarks.table import Table
-from website_scan.command.supervisor import PR_SET_CHILD_SUBREAPER
 from website_scan.net.browser import find_browser
 from website_scan.urls import host_and_port_of
 
@@ -77,7 +74,6 @@ class CommandFailed(Exception):
 
 def measure(table: Table, share: float) -> None:
     rounds = max(1, round(ROUNDS * share))
-    adopt_orphans()
     versions = {tool: _version(tool) for tool in TOOLS if shutil.which(tool)}
     for tool, installation in TOOLS.items():
         print(f"{tool} {versions[tool]}" if tool in versions else f"{tool} is missing ({installation})", flush=True)
@@ -91,12 +87,6 @@ def measure(table: Table, share: float) -> None:
                     samples[page, command_name].append(commands[command_name]())
         names = list(pages)
     _print(table, names, versions, samples)
-
-
-def adopt_orphans() -> None:
-    """Make orphans of commands children of this process on Linux, so that their processor time is counted."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def _print(
@@ -160,35 +150,30 @@ def _runner(command: Command, environment: Mapping[str, str], folder: Path) -> C
 def cpu_s(command: Command, environment: Mapping[str, str], folder: Path) -> float:
     """Run a command to its end, and return the processor seconds of all its processes.
 
-    Raises CommandFailed if the command does not print JSON, as all of them do if they have examined the page.
+    Raises CommandFailed if the command does not print JSON, as all of them do if they have examined the page, and
+    ControlGroupRefused.
     """
     environment = {**environment, "PYTHONPATH": str(BASE_DIR), "CHROME_PATH": str(find_browser("auto"))}
-    other_processes = {process.pid for process in psutil.Process().children()}
-    start_s = _ended_children_cpu_s()
     # The outputs are files, because html-validate ends before it has written more than 64 kB to a pipe.
     output_file, error_file = folder / "output.json", folder / "errors.txt"
-    with output_file.open("wb") as output, error_file.open("wb") as errors:
+    with control_group() as group, output_file.open("wb") as output, error_file.open("wb") as errors:
         subprocess.run(
-            command, env=environment, cwd=folder, stdout=output, stderr=errors, timeout=COMMAND_TIMEOUT_S, check=False
+            group.command(command),
+            env=environment,
+            cwd=folder,
+            stdout=output,
+            stderr=errors,
+            timeout=COMMAND_TIMEOUT_S,
+            check=False,
         )
-    deadline = time.monotonic() + END_TIMEOUT_S
-    while orphans := [process for process in psutil.Process().children() if process.pid not in other_processes]:
-        if time.monotonic() > deadline:
-            for process in orphans:
-                process.kill()
-        psutil.wait_procs(orphans, 1)
+        group.wait_for_end(END_TIMEOUT_S)
+        seconds = group.cpu_s()
     try:
         json.loads(output_file.read_bytes())
     except ValueError as error:
         texts = output_file.read_text(errors="replace") + error_file.read_text(errors="replace")
         raise CommandFailed(f"{command[0]} has no result: {texts[-MAX_ERROR_CHARACTERS:]}") from error
-    return _ended_children_cpu_s() - start_s
-
-
-def _ended_children_cpu_s() -> float:
-    """Return the processor seconds of all ended children of this process, and of their children."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+    return seconds
 
 
 def _version(tool: str) -> str:
