@@ -41,7 +41,7 @@ BACKLOGS = (24, 200)  # Numbers of queued scans of the two organizations with a 
 PAGES, PAGE_DELAY_S, PAGES_BEFORE_SCANS = 1_000, 0.2, 5
 SINGLES, MAX_WAIT_S = 5, 2.0  # Number of single scans, and the maximum wait of a single scan in seconds.
 ROWS, CLAIMS, WAITING, MAX_CLAIM_RATIO = 1_000_000, 300, 20, 1.5
-WORKERS, SLOTS_PER_WORKER, SCANS_PER_WORKER, RESPONSE_DELAY_S, MIN_SPEEDUP = 3, 4, 60, 0.2, 2.4
+WORKERS, SLOTS_PER_WORKER, SCANS_PER_WORKER, RESPONSE_DELAY_S, MIN_SPEEDUP = 3, 4, 60, 0.1, 2.4
 TIMEOUT_S = 180.0
 
 
