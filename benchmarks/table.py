@@ -92,6 +92,8 @@ class Table:
         ]
         self.goals += set_goals
         for position, (entry, column) in enumerate(zip(entries, columns, strict=False)):
+            if isinstance(entry, str):
+                continue  # a text has no unit, and is not compared
             column_unit = unit if unit is not None and position == 0 else UNITS[column]
             limits = [bounds[position] if position < len(bounds) else None for bounds in (most, least)]
             self._collect(name, column, entry, column_unit, *limits)
@@ -103,10 +105,8 @@ class Table:
         )
 
     def _collect(
-        self, row: str, column: str, entry: Entry, unit: Unit, most: float | None, least: float | None
+        self, row: str, column: str, entry: float | list[float], unit: Unit, most: float | None, least: float | None
     ) -> None:
-        if isinstance(entry, str):
-            return
         titles = (self._section,) if self._title == self._section else (self._section, self._title)
         name = ": ".join(part.strip() for part in (*titles, row, column) if part.strip())
         if name in self.figures:

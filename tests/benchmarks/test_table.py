@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 from benchmarks.table import Table, summary
+from benchmarks.units import UNITS
+from tests.project import ROOT
+
+# Columns whose entries are texts.
+TEXTS = {"agreed"}
 
 
 def test_summary_shows_the_worst_figure(
@@ -32,3 +39,19 @@ def test_figure_may_equal_its_goal() -> None:
     table.row("pages", 200, least=(200,))
     table.row("memory", 40.0, 40.0, most=(40,))
     assert all(goal.is_met for goal in table.goals)
+
+
+def test_text_has_no_unit() -> None:
+    table = Table()
+    table.head("findings", "requests", "agreed")
+    table.row("color-contrast", 5, "80%")
+    assert [figure.name for figure in table.figures.values()] == ["findings: color-contrast: requests"]
+
+
+def test_all_columns_of_figures_have_units() -> None:
+    trees = [ast.parse(path.read_text("utf-8")) for path in (ROOT / "benchmarks").glob("*.py")]
+    calls = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    heads = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "head"]
+    columns = {entry.value for call in heads for entry in call.args[1:] if isinstance(entry, ast.Constant)}
+    assert len(columns) > 40
+    assert columns - UNITS.keys() == TEXTS
