@@ -7,7 +7,7 @@ of them, with half of the time of a scan.
 
 from __future__ import annotations
 
-import os
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ class ControlGroupRefused(Exception):
 
 
 class ControlGroup(Struct, frozen=True):
-    """A control group, which has counted no processor time before its first command."""
+    """A control group, with the processor time of all commands that have run in it."""
 
     folder: Path
 
@@ -38,15 +38,19 @@ class ControlGroup(Struct, frozen=True):
 
         Raises TimeoutError if they cannot be killed.
         """
+        if self._ends_within(timeout_s):
+            return
+        (self.folder / "cgroup.kill").write_text("1")
+        if not self._ends_within(KILL_TIMEOUT_S):
+            raise TimeoutError("the processes of a control group do not end")
+
+    def _ends_within(self, timeout_s: float) -> bool:
         deadline = time.monotonic() + timeout_s
-        is_killed = False
         while "populated 1" in (self.folder / "cgroup.events").read_text():
             if time.monotonic() > deadline:
-                if is_killed:
-                    raise TimeoutError("the processes of a control group do not end")
-                (self.folder / "cgroup.kill").write_text("1")
-                is_killed, deadline = True, time.monotonic() + KILL_TIMEOUT_S
+                return False
             time.sleep(POLL_INTERVAL_S)
+        return True
 
     def cpu_s(self) -> float:
         """Return the processor seconds of all processes that the group has had."""
@@ -63,8 +67,7 @@ def control_group() -> Iterator[ControlGroup]:
     try:
         lines = MOUNTS.read_text().splitlines()
         root = next(Path(mount[1]) for mount in map(str.split, lines) if mount[2] == "cgroup2")
-        group = ControlGroup(root / f"website-scan-{os.getpid()}-{time.monotonic_ns()}")
-        group.folder.mkdir()
+        group = ControlGroup(Path(tempfile.mkdtemp(prefix="website-scan-", dir=root)))
     except (OSError, StopIteration) as error:
         reason = "the processor time of a command is counted on Linux only, as root, and with a writable cgroup2"
         raise ControlGroupRefused(reason) from error

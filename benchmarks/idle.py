@@ -15,10 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
-import psycopg
 import redis
 import requests
-from environ import Env
 
 from benchmarks.table import Table
 from benchmarks.usage import cpu_s, memory_mib, process_tree
@@ -128,9 +126,8 @@ def _scan_repeatedly(service: Service, url: str, number: int) -> None:
         response.raise_for_status()
 
     # The database is asked, because requests to the API would exceed the rate limit.
-    database_settings = Env.db_url_config(variables_of(service.data_dir)["DATABASE_URL"])
-    name, user, host = (database_settings[key] for key in ("NAME", "USER", "HOST"))
-    with psycopg.connect(dbname=name, user=user, host=host, autocommit=True) as database:
+    with service.connect() as database:
+        database.autocommit = True
 
         def unfinished() -> int:
             query = "SELECT count(*) FROM scans_scan WHERE NOT status = ANY(%s)"

@@ -35,7 +35,7 @@ NAME = re.compile(r"[0-9A-Za-z._-]{1,40}", re.ASCII)
 MAX_NAMES = 10
 State = ListImport.State
 # Maximum numbers of entries that a request examines, and removes. The removal of an entry updates its results in all
-# runs, so it takes long after many runs.
+# runs, which takes a long time if the list has had many.
 ENTRIES_PER_REQUEST = 10_000
 MAX_REMOVED = 1_000
 ADDRESS = f'left(url, {SORTED_CHARACTERS}) COLLATE "C"'

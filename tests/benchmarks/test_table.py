@@ -10,7 +10,7 @@ from benchmarks.table import Table, summary
 from benchmarks.units import UNITS
 from tests.project import ROOT
 
-# Columns whose entries are texts.
+# Columns with texts instead of figures.
 TEXTS = {"agreed"}
 
 

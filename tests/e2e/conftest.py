@@ -6,12 +6,10 @@ import json
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import environ
-import psycopg
 import pytest
 from msgspec import Struct
 
@@ -28,17 +26,6 @@ class RunningService(Struct, frozen=True):
     site: Site
     base: str
     key: str
-
-    @property
-    def variables(self) -> Mapping[str, str]:
-        """Environment variables that other commands use to reach the service."""
-        stored_variables: dict[str, str] = json.loads((self.service.data_dir / "running.json").read_text())
-        return stored_variables
-
-    def connect(self) -> psycopg.Connection:
-        """Connect to the database of the service."""
-        at = environ.Env.db_url_config(self.variables["DATABASE_URL"])
-        return psycopg.connect(dbname=at["NAME"], user=at["USER"], host=at["HOST"], port=at["PORT"])
 
 
 @pytest.fixture(scope="session")

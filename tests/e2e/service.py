@@ -19,8 +19,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import environ
+import psycopg
 import pytest
 
+from operations.stack.running import variables_of
 from tests.operations.stack.processes import running_with, wait_until
 
 BASE_DIR = Path(__file__).resolve().parents[2]
@@ -71,6 +74,11 @@ class Service:
         if not met:
             self._reader.join(STOP_TIMEOUT_S)
             pytest.fail(f"ended with status {self.process.returncode}:\n{self.output}")
+
+    def connect(self) -> psycopg.Connection:
+        """Connect to the database of the service."""
+        at = environ.Env.db_url_config(variables_of(self.data_dir)["DATABASE_URL"])
+        return psycopg.connect(dbname=at["NAME"], user=at["USER"], host=at["HOST"], port=at["PORT"])
 
     def wait_for_health(self, timeout_s: float) -> float:
         """Wait until /healthz returns 200.

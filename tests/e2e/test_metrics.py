@@ -38,7 +38,7 @@ def ended_scans(metrics: Samples) -> dict[str, float]:
 
 
 def query_rows(running: RunningService, sql: str) -> list[tuple[Any, ...]]:
-    with running.connect() as connection:
+    with running.service.connect() as connection:
         return connection.execute(sql).fetchall()
 
 

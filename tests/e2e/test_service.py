@@ -123,7 +123,7 @@ def raise_rate_limit(running: RunningService) -> None:
 
     With the demo organization's limit, the service would answer most requests of schemathesis with 429.
     """
-    with running.connect() as connection:
+    with running.service.connect() as connection:
         connection.execute("UPDATE accounts_tier SET requests_per_minute = 1000000")
 
 
